@@ -1,0 +1,20 @@
+//! Who may do what, as plain values: no I/O, no async, nothing of wasmtime.
+//!
+//! `effective = ceiling ∩ grant ∩ parent ∩ flags`, and nothing else: see [`Effective::of`].
+
+mod capability;
+mod denial;
+mod directories;
+mod effective;
+mod hosts;
+mod rights;
+mod role;
+
+pub use capability::{Capability, CapabilitySet};
+pub use denial::{Denial, DenialKind, Remedy};
+pub use directories::{Access, Directories};
+pub(crate) use effective::missing;
+pub use effective::{Ceiling, Effective, Flags, Grant};
+pub use hosts::{HostPattern, HostRule, Hosts, InvalidHost};
+pub use rights::Rights;
+pub use role::{Profile, Role};

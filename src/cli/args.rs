@@ -1,0 +1,134 @@
+//! What people can type.
+
+use crate::authority::{Access, Capability};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool failed, 2 the command or the tool's arguments make no sense, \
+3 the configuration or the workspace cannot be used, 5 denied, 7 timed out, 8 the component does not load.";
+
+/// A sandboxed agent host: every tool is a WebAssembly component, and a role decides what is linked.
+#[derive(Debug, Parser)]
+#[command(name = "ringfence", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Arguments {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Look at tools and run them.
+    Tools {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: ToolsCommand,
+    },
+}
+
+/// The commands about tools.
+#[derive(Debug, Subcommand)]
+pub enum ToolsCommand {
+    /// List the tools and which of them a role can call.
+    List(ListArguments),
+    /// Show what a tool or a component file asks for, and what each role would say.
+    Inspect(InspectArguments),
+    /// Run one tool under a role.
+    #[command(after_help = EXIT_CODES)]
+    Run(RunArguments),
+}
+
+/// Of `tools list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// As this role or configured profile sees them.
+    #[arg(long, default_value = "main")]
+    pub role: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of `tools inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// A tool's name, or the path of a component file.
+    #[arg(value_name = "NAME|FILE.wasm")]
+    pub what: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of `tools run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArguments {
+    /// A tool's name; with --component, one of that component's tools.
+    pub name: String,
+    /// The tool's arguments as key=value; values are read as the tool's schema says.
+    #[arg(value_name = "KEY=VALUE", conflicts_with = "arguments")]
+    pub pairs: Vec<String>,
+    /// The tool's arguments as a JSON object.
+    #[arg(long = "json", value_name = "ARGS")]
+    pub arguments: Option<String>,
+    /// Run it as this role or configured profile.
+    #[arg(long, default_value = "main")]
+    pub role: String,
+    /// The workspace; the current directory otherwise.
+    #[arg(short = 'C', long = "workspace", value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Another directory to hand over, read-only unless :rw stands behind it. Main alone can have it.
+    #[arg(long = "dir", value_name = "DIR[:rw]", value_parser = directory)]
+    pub directories: Vec<(PathBuf, Access)>,
+    /// Hand directories over read-only.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Take a capability away for this run.
+    #[arg(long, value_name = "CAPABILITY", value_parser = capability)]
+    pub deny: Vec<Capability>,
+    /// A component file to take tools from. It holds what --allow grants and nothing else.
+    #[arg(long, value_name = "FILE.wasm")]
+    pub component: Option<PathBuf>,
+    /// Grant the component a capability: files, exec, log, message, spawn, tasks, cron.
+    #[arg(long, value_name = "CAPABILITY", value_parser = capability, requires = "component")]
+    pub allow: Vec<Capability>,
+    /// Seconds that the call may take, at most 600.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub timeout: u64,
+    /// What to print on stdout.
+    #[arg(short = 'o', long, value_enum, default_value_t = OutputFormat::Text)]
+    pub output: OutputFormat,
+}
+
+/// What to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputFormat {
+    /// The result's text.
+    Text,
+    /// One JSON object, whatever became of the call.
+    Json,
+}
+
+fn capability(name: &str) -> Result<Capability, String> {
+    Capability::from_name(name).ok_or_else(|| {
+        let known = Capability::ALL.map(Capability::name);
+        match crate::toolbox::nearest(name, known) {
+            Some(near) => format!("there is no such capability; did you mean {near}?"),
+            None => format!("there is no such capability; there are {}", known.join(", ")),
+        }
+    })
+}
+
+fn directory(text: &str) -> Result<(PathBuf, Access), String> {
+    let (path, access) = match text.rsplit_once(':') {
+        Some((path, "rw")) => (path, Access::ReadWrite),
+        Some((path, "ro")) => (path, Access::ReadOnly),
+        _ => (text, Access::ReadOnly),
+    };
+    if path.is_empty() {
+        Err("the directory is missing".to_owned())
+    } else {
+        Ok((PathBuf::from(path), access))
+    }
+}

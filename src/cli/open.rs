@@ -1,0 +1,120 @@
+//! From what was typed to a toolbox and a caller.
+
+use super::exit::Exit;
+use super::person::Person;
+use super::printer::Printer;
+use crate::authority::{
+    Access, Capability, CapabilitySet, Directories, Flags, Grant, Hosts, Profile, Rights, Role,
+};
+use crate::config::{self, Config, Dirs};
+use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::sandbox::{Limits, Opened};
+use crate::toolbox::{Agent, Ports, Toolbox};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a command works with.
+pub(super) struct Setting {
+    pub(super) toolbox: Toolbox,
+    pub(super) config: Config,
+    pub(super) workspace: PathBuf,
+    directories: Vec<(PathBuf, Access)>,
+}
+
+/// Something that ends the command before it began.
+pub(super) struct Stop(pub(super) String, pub(super) Exit);
+
+impl Stop {
+    pub(super) fn tell(self, printer: &Printer) -> Exit {
+        printer.error(&self.0, self.1)
+    }
+}
+
+impl Setting {
+    /// Reads the configuration, opens the directories and starts the engine.
+    pub(super) fn open(
+        workspace: Option<&Path>,
+        others: &[(PathBuf, Access)],
+        limits: Limits,
+    ) -> Result<Self, Stop> {
+        let dirs = Dirs::of_user().ok_or_else(|| {
+            Stop(
+                "there is no home directory; set RINGFENCE_HOME to a directory of yours".to_owned(),
+                Exit::Config,
+            )
+        })?;
+        let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
+        let place = |path: &Path| {
+            config::canonical(path)
+                .map_err(|error| Stop(format!("{}: {error}", path.display()), Exit::Config))
+        };
+        let workspace = place(workspace.unwrap_or(Path::new(".")))?;
+        let mut directories = Vec::new();
+        for (path, access) in others {
+            directories.push((place(path)?, *access));
+        }
+        let paths: Vec<PathBuf> = directories.iter().map(|(path, _)| path.clone()).collect();
+        let opened =
+            Opened::open(&workspace, &paths, &dirs.all()).map_err(|e| Stop(e.to_string(), Exit::Config))?;
+        let cache = dirs.cache.join("code");
+        let toolbox =
+            Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))?;
+        Ok(Self { toolbox, config, workspace, directories })
+    }
+
+    /// The role or profile of that name.
+    pub(super) fn profile(&self, name: &str) -> Result<Profile, Stop> {
+        self.config.profile(name).ok_or_else(|| {
+            let known: Vec<&str> = self.config.profile_names().collect();
+            let hint = match crate::toolbox::nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("there are {}", known.join(", ")),
+            };
+            Stop(format!("there is no role or profile `{name}`; {hint}"), Exit::Usage)
+        })
+    }
+
+    /// A caller for the person at the terminal.
+    pub(super) fn agent(
+        &self,
+        profile: Profile,
+        read_only: bool,
+        deny: &[Capability],
+    ) -> Result<Agent, Stop> {
+        let most = if read_only { Access::ReadOnly } else { Access::ReadWrite };
+        let named = self.directories.iter().map(|(path, access)| (path.clone(), *access.min(&most)));
+        let flags = Flags(Rights {
+            capabilities: deny.iter().fold(CapabilitySet::ALL, |left, taken| left.without(*taken)),
+            directories: Directories::of(named).with(self.workspace.clone(), most),
+            hosts: Hosts::none(),
+        });
+        let ports = match profile.role {
+            Role::Main => {
+                Ports::Main(Arc::new(MainPorts { courier: Arc::new(Person::new()), ..Unavailable::main() }))
+            }
+            Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
+        };
+        Agent::new("cli:direct", profile, &self.workspace, flags, ports)
+            .map_err(|error| Stop(error.to_string(), Exit::Failed))
+    }
+}
+
+/// What a component file is granted on the command line.
+pub(super) fn grant(allowed: &[Capability]) -> Grant {
+    Grant(Rights {
+        capabilities: allowed.iter().copied().collect(),
+        directories: Directories::everywhere(Access::ReadWrite),
+        hosts: Hosts::none(),
+    })
+}
+
+/// An error with everything behind it, in one line.
+pub(super) fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut behind = error.source();
+    while let Some(error) = behind {
+        text.push_str(&format!(": {error}"));
+        behind = error.source();
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! The one place that writes to stdout and stderr: results to stdout, everything else to stderr.
+
+use super::exit::Exit;
+use crate::toolbox::escape_controls;
+use serde::Serialize;
+use std::io::Write as _;
+
+/// Writes for people and programs.
+#[derive(Debug)]
+pub(super) struct Printer(());
+
+impl Printer {
+    pub(super) fn new() -> Self {
+        Self(())
+    }
+
+    /// A result, to stdout. Control characters are written out.
+    pub(super) fn result(&self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        let text = escape_controls(text);
+        // A reader that has gone (`| head`) is no failure.
+        let _ = out.write_all(text.as_bytes());
+        if !text.ends_with('\n') {
+            let _ = out.write_all(b"\n");
+        }
+    }
+
+    /// A result for programs, to stdout, as one line of JSON.
+    pub(super) fn json(&self, value: &impl Serialize) {
+        let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        // JSON leaves the C1 controls and DEL as they are; a terminal may act on them.
+        let mut plain = String::with_capacity(text.len());
+        for c in text.chars() {
+            if c.is_control() {
+                plain.push_str(&format!("\\u{:04x}", u32::from(c)));
+            } else {
+                plain.push(c);
+            }
+        }
+        self.result(&plain);
+    }
+
+    /// A line to stderr.
+    pub(super) fn note(&self, text: &str) {
+        let _ = writeln!(anstream::stderr().lock(), "{}", escape_controls(text));
+    }
+
+    /// An error to stderr, and what to end with.
+    pub(super) fn error(&self, text: &str, exit: Exit) -> Exit {
+        self.note(&format!("error: {text}"));
+        exit
+    }
+
+    /// What to type next, to stderr.
+    pub(super) fn hint(&self, text: &str) {
+        self.note(&format!("  {text}"));
+    }
+}
+
+/// What clap has to say: help and version to stdout, usage errors to stderr.
+pub(super) fn usage(error: &clap::Error) -> Exit {
+    let _ = error.print();
+    match error.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => Exit::Done,
+        _ => Exit::Usage,
+    }
+}

@@ -1,0 +1,155 @@
+//! `ringfence tools run`: one tool, under a role.
+
+use super::args::{OutputFormat, RunArguments};
+use super::exit::Exit;
+use super::open::{Setting, Stop, grant, whole};
+use super::printer::Printer;
+use super::remedy;
+use crate::config;
+use crate::sandbox::{CallError, Content, LimitKind, Limits, MAX_COMPONENT};
+use crate::toolbox::{Definition, Outcome, PackageError, Reply, text_of};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+pub(super) async fn run(printer: &Printer, typed: &RunArguments) -> Exit {
+    match call(typed).await {
+        Ok(reply) => tell(printer, typed, &reply),
+        Err(stop) => stop.tell(printer),
+    }
+}
+
+async fn call(typed: &RunArguments) -> Result<Reply, Stop> {
+    let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
+    let mut setting = Setting::open(typed.workspace.as_deref(), &typed.directories, limits)?;
+    let profile = setting.profile(&typed.role)?;
+    if let Some(path) = &typed.component {
+        let name = path.display();
+        let bytes = config::read_component(path, MAX_COMPONENT)
+            .map_err(|error| Stop(format!("{name}: {error}"), Exit::Usage))?;
+        let added = setting.toolbox.add(path.clone(), bytes, grant(&typed.allow)).await;
+        added.map_err(|error| Stop(format!("{name}: {}", package_problem(&error)), Exit::Load))?;
+    }
+    let agent = setting.agent(profile, typed.read_only, &typed.deny)?;
+    let arguments = match (&typed.arguments, setting.toolbox.find(&typed.name)) {
+        (Some(arguments), _) => arguments.clone(),
+        (None, Some((_, definition))) => pairs(&typed.pairs, definition)?.to_string(),
+        // The toolbox answers, with the name that may be meant.
+        (None, None) => String::new(),
+    };
+    Ok(setting.toolbox.call(&agent, &typed.name, &arguments).await)
+}
+
+fn package_problem(error: &PackageError) -> String {
+    match error {
+        PackageError::Definitions(behind) => format!("its definitions cannot be read: {}", whole(behind)),
+        error => whole(error),
+    }
+}
+
+/// An object of `key=value` words. A value stays text where the schema wants text; otherwise it is read as JSON where it
+/// is JSON, and the toolbox casts and checks the rest.
+fn pairs(words: &[String], definition: &Definition) -> Result<Value, Stop> {
+    let mut object = Map::new();
+    for word in words {
+        let Some((key, value)) = word.split_once('=') else {
+            return Err(Stop(format!("`{word}` is not KEY=VALUE"), Exit::Usage));
+        };
+        let wanted = definition.input_schema.pointer(&format!("/properties/{key}/type"));
+        let text = wanted.and_then(Value::as_str) == Some("string");
+        let parsed = if text { None } else { serde_json::from_str(value).ok() };
+        object.insert(key.to_owned(), parsed.unwrap_or_else(|| value.into()));
+    }
+    Ok(Value::Object(object))
+}
+
+fn tell(printer: &Printer, typed: &RunArguments, reply: &Reply) -> Exit {
+    if typed.output == OutputFormat::Json {
+        printer.json(&as_json(typed, reply));
+    }
+    match &reply.outcome {
+        Outcome::Done(output) => {
+            if typed.output == OutputFormat::Text {
+                printer.result(&text_of(&output.content));
+            }
+            Exit::Done
+        }
+        Outcome::Failed(error) => printer.error(&error.message, Exit::Failed),
+        Outcome::Denied(denial) => {
+            printer.note(&denial.to_string());
+            printer.hint(&remedy::line(denial, typed));
+            Exit::Denied
+        }
+        Outcome::Arguments(error) => {
+            let exit = printer.error(&error.to_string(), Exit::Usage);
+            printer.hint(&format!("to see what it takes: ringfence tools inspect {}", typed.name));
+            exit
+        }
+        Outcome::Unknown { tool, near } => {
+            let exit = printer.error(&format!("there is no tool `{tool}`"), Exit::Usage);
+            printer.hint(&match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "to see which there are: ringfence tools list".to_owned(),
+            });
+            exit
+        }
+        Outcome::Ended(error) => {
+            let exit = match error {
+                CallError::Limit(LimitKind::Time) => Exit::TimedOut,
+                CallError::Load(_) => Exit::Load,
+                _ => Exit::Failed,
+            };
+            printer.error(&error.to_string(), exit)
+        }
+    }
+}
+
+fn as_json(typed: &RunArguments, reply: &Reply) -> Value {
+    let outcome = &reply.outcome;
+    let mut object = json!({
+        "ok": matches!(outcome, Outcome::Done(_)),
+        "outcome": outcome.name(),
+        "ms": u64::try_from(reply.time.as_millis()).unwrap_or(u64::MAX),
+    });
+    let Some(map) = object.as_object_mut() else { return object };
+    if let Some(kind) = outcome.kind() {
+        map.insert("kind".to_owned(), kind.into());
+    }
+    match outcome {
+        Outcome::Done(output) => {
+            map.insert("content".to_owned(), output.content.iter().map(content).collect());
+            if let Some(structured) = &output.structured {
+                map.insert("structured".to_owned(), structured.clone());
+            }
+        }
+        Outcome::Denied(denial) => {
+            map.insert("message".to_owned(), denial.to_string().into());
+            map.insert("subject".to_owned(), denial.subject.clone().into());
+            map.insert("remedy".to_owned(), remedy::line(denial, typed).into());
+        }
+        Outcome::Failed(error) => {
+            map.insert("message".to_owned(), error.message.clone().into());
+        }
+        Outcome::Arguments(error) => {
+            map.insert("message".to_owned(), error.to_string().into());
+        }
+        Outcome::Ended(error) => {
+            map.insert("message".to_owned(), error.to_string().into());
+        }
+        Outcome::Unknown { .. } => {
+            map.insert("message".to_owned(), outcome.for_model().into());
+        }
+    }
+    object
+}
+
+fn content(content: &Content) -> Value {
+    match content {
+        Content::Text(text) => json!({ "type": "text", "text": text }),
+        Content::Image { mime_type, data } => {
+            json!({ "type": "image", "mimeType": mime_type, "bytes": data.len() })
+        }
+        Content::ResourceLink { uri, name, mime_type } => {
+            json!({ "type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type })
+        }
+    }
+}

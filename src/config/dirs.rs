@@ -1,0 +1,101 @@
+//! Where things are kept.
+
+use super::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The directories of this program's own state. None of them is ever handed to a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dirs {
+    /// Holds `config.toml`.
+    pub config: PathBuf,
+    /// Holds what must not be lost.
+    pub data: PathBuf,
+    /// Holds what can be made again.
+    pub cache: PathBuf,
+}
+
+impl Dirs {
+    /// The directories of this user. `None` when there is no home directory and no variable that names another place.
+    pub fn of_user() -> Option<Self> {
+        let mut dirs = match env::HOME.get() {
+            Some(home) => {
+                let home = absolute(Path::new(&home)).ok()?;
+                Self { config: home.join("config"), data: home.join("data"), cache: home.join("cache") }
+            }
+            None => {
+                let home = env::system_dir("HOME");
+                let dir = |variable: &str, below: &str| {
+                    let base =
+                        env::system_dir(variable).or_else(|| home.as_ref().map(|home| home.join(below)))?;
+                    Some(base.join("ringfence"))
+                };
+                Self {
+                    config: dir("XDG_CONFIG_HOME", ".config")?,
+                    data: dir("XDG_DATA_HOME", ".local/share")?,
+                    cache: dir("XDG_CACHE_HOME", ".cache")?,
+                }
+            }
+        };
+        if let Some(cache) = env::CACHE_DIR.get() {
+            dirs.cache = absolute(Path::new(&cache)).ok()?;
+        }
+        Some(dirs)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<PathBuf> {
+        vec![self.config.clone(), self.data.clone(), self.cache.clone()]
+    }
+}
+
+/// A path from where this process is, with links resolved: the one name of a directory from here on.
+///
+/// # Errors
+///
+/// When nothing is there.
+#[expect(clippy::disallowed_methods, reason = "this room turns what people type into places")]
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    std::fs::canonicalize(path)
+}
+
+/// The same for a path that may not be there yet: made absolute by its text.
+///
+/// # Errors
+///
+/// When the current directory is gone.
+pub fn absolute(path: &Path) -> io::Result<PathBuf> {
+    canonical(path).or_else(|_| std::path::absolute(path))
+}
+
+/// Makes a directory, and those above it, that only this user can enter. One that is there is left as it is.
+///
+/// # Errors
+///
+/// When it cannot be made.
+#[expect(clippy::disallowed_types, reason = "this room makes the directories of this program's own state")]
+pub fn create_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(dir)
+}
+
+/// The bytes of a component file that a person named, at most `most` and one more.
+///
+/// # Errors
+///
+/// When it cannot be read, or is not a regular file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this room reads the files that people name on the command line"
+)]
+pub fn read_component(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

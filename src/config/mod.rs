@@ -1,0 +1,8 @@
+//! Files, environment and flags, as typed configuration. The only room that reads the environment.
+
+mod dirs;
+pub mod env;
+mod file;
+
+pub use dirs::{Dirs, absolute, canonical, create_private_dir, read_component};
+pub use file::{Config, ConfigError};

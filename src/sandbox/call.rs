@@ -1,0 +1,146 @@
+//! One call: a fresh store, its limits, the answer, and the store dropped.
+
+use super::answer::{self, Output, RawDefinition, ToolError};
+use super::bindings::exports::ringfence::tool::tool as wire;
+use super::bindings::{Bound, BoundPre};
+use super::engine::TICK;
+use super::error::CallError;
+use super::fence::{Preopen, Refusals};
+use super::limits::{LimitKind, Limits};
+use super::state::{Note, RoleState, Shared};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Engine, Store, Trap};
+use wasmtime_wasi::I32Exit;
+
+/// What a component is asked.
+#[derive(Debug, Clone)]
+pub(super) enum Question {
+    /// For its definitions.
+    Definitions,
+    /// To run a tool.
+    Call {
+        /// Which.
+        tool: String,
+        /// With what: the text of a JSON object.
+        arguments: String,
+    },
+}
+
+/// What it answered.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Definitions(Vec<RawDefinition>),
+    Called(Result<Output, ToolError>),
+}
+
+/// How a call ended, and what was seen of it.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) answer: Result<Answer, CallError>,
+    pub(super) refusals: Refusals,
+    pub(super) notes: Vec<Note>,
+    pub(super) notes_dropped: u64,
+}
+
+/// Everything that one call needs.
+pub(super) struct Job<S: RoleState> {
+    pub(super) engine: Engine,
+    pub(super) pre: BoundPre<S>,
+    pub(super) ports: Arc<S::Ports>,
+    pub(super) preopens: Arc<[Preopen]>,
+    pub(super) limits: Limits,
+    pub(super) question: Question,
+}
+
+impl<S: RoleState> Job<S> {
+    /// Runs it on this thread, which may block. Guests are interrupted by the epoch, what waits in the host is dropped.
+    pub(super) fn run(self, deadline: Instant) -> Finished {
+        let shared = Shared::new(&self.limits, self.preopens, S::shared_ports(&self.ports));
+        let mut store = Store::new(&self.engine, S::new(shared, &self.ports));
+        store.limiter(|state| &mut state.shared().meter);
+        store.set_hostcall_fuel(self.limits.host_copies);
+        store.epoch_deadline_trap();
+        store.set_epoch_deadline(ticks(deadline.saturating_duration_since(Instant::now())));
+        let most = self.limits.output;
+        let asked = async {
+            let bound = self.pre.instantiate_async(&mut store).await?;
+            ask(&bound, &mut store, self.question).await
+        };
+        let runtime = tokio::runtime::Handle::current();
+        let ended = runtime.block_on(async { tokio::time::timeout_at(deadline, asked).await });
+        let answer = match ended {
+            Ok(Ok(Heard::Definitions(heard))) => Ok(Answer::Definitions(heard)),
+            Ok(Ok(Heard::Called(heard))) => answer::accept(heard, most).map(Answer::Called),
+            Ok(Err(error)) => Err(classify(&error, store.data_mut().shared().meter.hit)),
+            Err(_) => Err(CallError::Limit(LimitKind::Time)),
+        };
+        let shared = store.data_mut().shared();
+        Finished {
+            answer,
+            refusals: std::mem::take(&mut shared.refusals),
+            notes: std::mem::take(&mut shared.notes.lines),
+            notes_dropped: shared.notes.dropped,
+        }
+    }
+}
+
+/// An answer as it comes over the wire.
+enum Heard {
+    Definitions(Vec<RawDefinition>),
+    Called(Result<wire::Output, wire::Error>),
+}
+
+async fn ask<S: RoleState>(
+    bound: &Bound,
+    store: &mut Store<S>,
+    question: Question,
+) -> wasmtime::Result<Heard> {
+    let tool = bound.ringfence_tool_tool();
+    match question {
+        Question::Definitions => {
+            let definitions = tool.call_definitions(store).await?;
+            Ok(Heard::Definitions(definitions.into_iter().map(RawDefinition::from).collect()))
+        }
+        Question::Call { tool: name, arguments } => {
+            Ok(Heard::Called(tool.call_call(store, &name, &arguments).await?))
+        }
+    }
+}
+
+/// Ticks after which a guest is interrupted: never before its time, at most one tick after.
+fn ticks(time: Duration) -> u64 {
+    let whole = time.as_millis().div_ceil(TICK.as_millis());
+    u64::try_from(whole).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// What the engine says when a guest hands over more bytes at once than its fuel for that; it has no type of its own.
+const TOO_MUCH_COPIED: &str = "too much data is being copied between the host and the guest";
+
+/// What an error of the engine means.
+fn classify(error: &wasmtime::Error, hit: Option<LimitKind>) -> CallError {
+    if let Some(limit) = error.downcast_ref::<LimitKind>() {
+        return CallError::Limit(*limit);
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref() {
+        return CallError::Exit(*code);
+    }
+    if let Some(ResourceTableError::Full) = error.downcast_ref() {
+        return CallError::Limit(LimitKind::Handles);
+    }
+    if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
+        return CallError::Host("no place for another instance".to_owned());
+    }
+    match (error.downcast_ref::<Trap>(), hit) {
+        (Some(Trap::Interrupt), _) => CallError::Limit(LimitKind::Time),
+        (Some(Trap::StackOverflow), _) => CallError::Limit(LimitKind::Stack),
+        (_, Some(limit)) => CallError::Limit(limit),
+        (Some(trap), None) => CallError::Trap(trap.to_string()),
+        (None, None) if error.root_cause().to_string().starts_with(TOO_MUCH_COPIED) => {
+            CallError::Limit(LimitKind::HostCopies)
+        }
+        (None, None) => CallError::Answer(error.root_cause().to_string()),
+    }
+}

@@ -1,0 +1,141 @@
+//! Directories to hand over, opened once: what is at the path later does not matter.
+
+use crate::authority::{Access, Directories};
+use crate::sandbox::error::SetupError;
+use rustix::fs::{FileType, Mode, OFlags};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wasmtime_wasi::filesystem::Dir;
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+/// One directory, as a guest is handed it.
+#[derive(Clone)]
+pub struct Preopen {
+    /// Its absolute path on the host: guests and people name files the same way.
+    pub(super) name: String,
+    pub(super) dir: Dir,
+}
+
+impl std::fmt::Debug for Preopen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Preopen({} {:?})", self.name, self.dir.perms)
+    }
+}
+
+/// A device and an inode: what a directory is, whatever it is called.
+type Identity = (u64, u64);
+
+/// The directories that this process may hand over, each held open.
+#[derive(Debug, Default)]
+pub struct Opened {
+    held: BTreeMap<PathBuf, (OwnedFd, Identity)>,
+    workspace: PathBuf,
+}
+
+impl Opened {
+    /// Opens the workspace and the other directories. `state` are places that hold the host's own state.
+    ///
+    /// # Errors
+    ///
+    /// When one is not a directory, cannot be named in UTF-8, or contains, or lies in, one of the host's own.
+    pub fn open(workspace: &Path, others: &[PathBuf], state: &[PathBuf]) -> Result<Self, SetupError> {
+        let mut held = BTreeMap::new();
+        for path in std::iter::once(workspace).chain(others.iter().map(PathBuf::as_path)) {
+            let error = |reason: String| SetupError::Directory { path: path.display().to_string(), reason };
+            if path.to_str().is_none() {
+                return Err(error("its path is not UTF-8".to_owned()));
+            }
+            let opened =
+                open_dir(path).map_err(|e| error(format!("it cannot be opened as a directory: {e}")))?;
+            let identity = identity_of(&opened).map_err(|e| error(e.to_string()))?;
+            for own in state {
+                let Some(relation) = related(path, identity, own) else { continue };
+                return Err(error(format!(
+                    "it {relation} {}, where this program keeps its own state; use another directory",
+                    own.display()
+                )));
+            }
+            held.insert(path.to_owned(), (opened, identity));
+        }
+        Ok(Self { held, workspace: workspace.to_owned() })
+    }
+
+    /// The workspace's path.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// What a call with these rights is handed, the workspace first.
+    ///
+    /// # Errors
+    ///
+    /// When two trees overlap with different rights, or a right is to a directory that is not held.
+    pub fn preopens(&self, rights: &Directories) -> Result<Arc<[Preopen]>, SetupError> {
+        if let Some((above, below)) = rights.overlap() {
+            return Err(overlapping(above, below));
+        }
+        let mut preopens: Vec<(bool, Preopen)> = Vec::new();
+        let mut seen: Vec<(Identity, &Path, Access)> = Vec::new();
+        for (path, access) in rights.iter() {
+            let error = |reason: &str| SetupError::Directory {
+                path: path.display().to_string(),
+                reason: reason.to_owned(),
+            };
+            let (held, identity) = self.held.get(path).ok_or_else(|| error("it is not held"))?;
+            // The same directory under another name (a bind mount) must not have other rights there.
+            if let Some((_, other, _)) =
+                seen.iter().find(|(known, _, most)| known == identity && *most != access)
+            {
+                return Err(overlapping(other, path));
+            }
+            seen.push((*identity, path, access));
+            let name = path.to_str().ok_or_else(|| error("its path is not UTF-8"))?.to_owned();
+            let handle = held.try_clone().map_err(|e| error(&e.to_string()))?;
+            let (perms, mode) = match access {
+                Access::ReadOnly => (FsPerms::ReadOnly, OpenMode::READ),
+                Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+            };
+            let dir = Dir::new(handle.into(), perms, mode, true);
+            preopens.push((path != self.workspace, Preopen { name, dir }));
+        }
+        preopens.sort_by_key(|(other, _)| *other);
+        Ok(preopens.into_iter().map(|(_, preopen)| preopen).collect())
+    }
+}
+
+fn overlapping(above: &Path, below: &Path) -> SetupError {
+    SetupError::Directory {
+        path: below.display().to_string(),
+        reason: format!("it overlaps with {}, which has other rights; give one of the two", above.display()),
+    }
+}
+
+fn open_dir(path: &Path) -> std::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+fn identity_of(fd: &OwnedFd) -> std::io::Result<Identity> {
+    let stat = rustix::fs::fstat(fd)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return Err(std::io::Error::from(std::io::ErrorKind::NotADirectory));
+    }
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// How `path` stands to the host's own directory `own`, compared by device and inode all the way up, since names lie.
+fn related(path: &Path, identity: Identity, own: &Path) -> Option<&'static str> {
+    let id_of = |path: &Path| rustix::fs::stat(path).ok().map(|s| (s.st_dev, s.st_ino));
+    let own_id = id_of(own);
+    if own_id == Some(identity) {
+        Some("is")
+    } else if own.ancestors().any(|above| id_of(above) == Some(identity)) {
+        Some("contains")
+    } else if own_id.is_some() && path.ancestors().any(|above| id_of(above) == own_id) {
+        Some("lies in")
+    } else {
+        None
+    }
+}

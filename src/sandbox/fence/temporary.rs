@@ -1,0 +1,38 @@
+//! Temporary files of a write that did not come to its rename: they go with the call.
+
+use cap_primitives::fs::remove_file;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What tools call their temporary files.
+const PREFIX: &str = ".ringfence-tmp-";
+
+/// The temporary files of one call.
+#[derive(Debug, Default)]
+pub(in crate::sandbox) struct Temporaries(Vec<(Arc<File>, String)>);
+
+impl Temporaries {
+    /// Notes a file that was just created, if it is called like a temporary one.
+    pub(super) fn created(&mut self, dir: &Arc<File>, path: &str) {
+        let name = Path::new(path).file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with(PREFIX)) {
+            self.0.push((Arc::clone(dir), path.to_owned()));
+        }
+    }
+
+    /// Forgets a file that is gone or has its final name.
+    pub(super) fn gone(&mut self, dir: &Arc<File>, path: &str) {
+        self.0.retain(|(at, name)| !(Arc::ptr_eq(at, dir) && name == path));
+    }
+}
+
+impl Drop for Temporaries {
+    fn drop(&mut self) {
+        for (dir, path) in &self.0 {
+            if let Err(error) = remove_file(dir, path.as_ref()) {
+                tracing::debug!("temporary file {path} stays: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The data behind a store: one Rust type a role.
+//!
+//! [`MainState`] holds a courier, a spawner and a scheduler. [`SubagentState`] has no such fields, and does not implement
+//! the host traits that need them, so that linking them for it does not compile.
+
+use super::fence::{Fence, Preopen, Refusals, Temporaries};
+use super::limits::{Limits, Meter};
+use super::ports::{Courier, Executor, MainPorts, Scheduler, SharedPorts, Spawner};
+use super::wasi::Dice;
+use crate::authority::{CapabilitySet, Role};
+use std::sync::Arc;
+use wasmtime::component::{Linker, ResourceTable};
+use wasmtime_wasi::filesystem::{WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime_wasi::random::WasiRandomCtx;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+/// What the data of every role has.
+pub struct Shared {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    files: WasiFilesystemCtx,
+    preopens: Arc<[Preopen]>,
+    random: WasiRandomCtx,
+    random_most: u64,
+    pub(super) meter: Meter,
+    pub(super) refusals: Refusals,
+    temporaries: Temporaries,
+    pub(super) notes: Notes,
+    pub(super) executor: Arc<dyn Executor>,
+}
+
+/// A line that a tool left for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// How much it matters: `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// The line.
+    pub message: String,
+}
+
+/// The lines of one call.
+#[derive(Debug)]
+pub(super) struct Notes {
+    pub(super) lines: Vec<Note>,
+    pub(super) dropped: u64,
+    most: usize,
+    longest: usize,
+}
+
+impl Notes {
+    pub(super) fn push(&mut self, level: &'static str, mut message: String) {
+        if self.lines.len() >= self.most {
+            self.dropped += 1;
+            return;
+        }
+        message.truncate(message.floor_char_boundary(self.longest));
+        self.lines.push(Note { level, message });
+    }
+}
+
+impl Shared {
+    pub(super) fn new(limits: &Limits, preopens: Arc<[Preopen]>, ports: &SharedPorts) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits.handles);
+        // No arguments, no environment, closed stdin, stdout and stderr that go nowhere, no addresses.
+        let wasi =
+            WasiCtxBuilder::new().allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false).build();
+        Self {
+            wasi,
+            table,
+            files: WasiFilesystemCtx::default(),
+            preopens,
+            random: WasiRandomCtx::default(),
+            random_most: limits.random,
+            meter: Meter::new(limits),
+            refusals: Refusals::default(),
+            temporaries: Temporaries::default(),
+            notes: Notes { lines: Vec::new(), dropped: 0, most: limits.log_lines, longest: limits.log_line },
+            executor: Arc::clone(&ports.executor),
+        }
+    }
+
+    pub(super) fn fence(&mut self) -> Fence<'_> {
+        Fence {
+            wasi: WasiFilesystemCtxView { ctx: &mut self.files, table: &mut self.table },
+            preopens: &self.preopens,
+            refusals: &mut self.refusals,
+            temporaries: &mut self.temporaries,
+        }
+    }
+
+    pub(super) fn dice(&mut self) -> Dice<'_> {
+        Dice { inner: &mut self.random, most: self.random_most }
+    }
+}
+
+impl WasiView for Shared {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// The data of a store under one role.
+pub trait RoleState: Sized + Send + 'static {
+    /// The role.
+    const ROLE: Role;
+    /// What the role is given ports for.
+    type Ports: Send + Sync;
+    /// Data for one call.
+    fn new(shared: Shared, ports: &Self::Ports) -> Self;
+    /// The ports that every role has.
+    fn shared_ports(ports: &Self::Ports) -> &SharedPorts;
+    /// What every role has.
+    fn shared(&mut self) -> &mut Shared;
+    /// Links what the role has beyond that, as far as `capabilities` holds it.
+    ///
+    /// # Errors
+    ///
+    /// When an interface is linked twice.
+    fn link_own(linker: &mut Linker<Self>, capabilities: CapabilitySet) -> wasmtime::Result<()>;
+}
+
+/// The data behind a store of the main role.
+pub struct MainState {
+    shared: Shared,
+    pub(super) courier: Arc<dyn Courier>,
+    pub(super) spawner: Arc<dyn Spawner>,
+    pub(super) scheduler: Arc<dyn Scheduler>,
+}
+
+/// The data behind a store of the subagent role: no courier, no spawner, no scheduler.
+pub struct SubagentState {
+    shared: Shared,
+}
+
+impl RoleState for MainState {
+    const ROLE: Role = Role::Main;
+    type Ports = MainPorts;
+
+    fn new(shared: Shared, ports: &MainPorts) -> Self {
+        Self {
+            shared,
+            courier: Arc::clone(&ports.courier),
+            spawner: Arc::clone(&ports.spawner),
+            scheduler: Arc::clone(&ports.scheduler),
+        }
+    }
+
+    fn shared_ports(ports: &MainPorts) -> &SharedPorts {
+        &ports.shared
+    }
+
+    fn shared(&mut self) -> &mut Shared {
+        &mut self.shared
+    }
+
+    fn link_own(linker: &mut Linker<Self>, capabilities: CapabilitySet) -> wasmtime::Result<()> {
+        super::linkers::link_main(linker, capabilities)
+    }
+}
+
+impl RoleState for SubagentState {
+    const ROLE: Role = Role::Subagent;
+    type Ports = SharedPorts;
+
+    fn new(shared: Shared, _: &SharedPorts) -> Self {
+        Self { shared }
+    }
+
+    fn shared_ports(ports: &SharedPorts) -> &SharedPorts {
+        ports
+    }
+
+    fn shared(&mut self) -> &mut Shared {
+        &mut self.shared
+    }
+
+    fn link_own(_: &mut Linker<Self>, _: CapabilitySet) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}

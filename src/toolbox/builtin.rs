@@ -1,0 +1,28 @@
+//! The tools that come with the program, and what each is granted: the least that it needs.
+
+use crate::authority::{Access, Capability, CapabilitySet, Directories, Grant, Hosts, Rights};
+
+/// A tool as the build embedded it.
+pub(super) struct Embedded {
+    pub(super) wasm: &'static [u8],
+    pub(super) definition: &'static str,
+}
+
+/// The embedded tools.
+pub(super) const EMBEDDED: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// What a built-in tool is granted. A name that is not listed gets nothing.
+pub(super) fn grant(tool: &str) -> Grant {
+    let files = |access| Rights {
+        capabilities: CapabilitySet::of(&[Capability::Files]),
+        directories: Directories::everywhere(access),
+        hosts: Hosts::none(),
+    };
+    let only = |capability| Rights { capabilities: CapabilitySet::of(&[capability]), ..Rights::none() };
+    Grant(match tool {
+        "read_file" | "list_dir" | "find_files" | "grep" => files(Access::ReadOnly),
+        "write_file" | "edit_file" | "apply_patch" => files(Access::ReadWrite),
+        "message" => only(Capability::Message),
+        _ => Rights::none(),
+    })
+}

@@ -1,0 +1,73 @@
+//! What tools may be called, and what text they may put before a model.
+
+/// Bytes of a name, at most.
+pub const MAX_NAME: usize = 64;
+
+/// Bytes of a description, at most.
+pub(super) const MAX_DESCRIPTION: usize = 4096;
+
+/// Whether a name is an ASCII identifier: a letter, then letters, digits, `_` or `-`.
+pub fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// What a name looks like: two names with one look are taken for each other.
+pub fn look(name: &str) -> String {
+    name.bytes()
+        .filter(|b| *b != b'_' && *b != b'-')
+        .map(|b| match b.to_ascii_lowercase() {
+            b'0' => 'o',
+            b'1' | b'i' => 'l',
+            b'5' => 's',
+            other => other as char,
+        })
+        .collect()
+}
+
+/// The first character that a person does not see, or that changes how the rest is seen. Line breaks and tabs are seen.
+pub fn invisible(text: &str) -> Option<char> {
+    text.chars().find(|c| match c {
+        '\n' | '\t' => false,
+        c if c.is_control() => true,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{3164}' => true,
+        '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' => true,
+        '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' => true,
+        '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' => true,
+        _ => false,
+    })
+}
+
+/// Text with every control character but line breaks and tabs written out, so that no terminal acts on it.
+pub fn escape_controls(text: &str) -> String {
+    if !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return text.to_owned();
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if c.is_control() && c != '\n' && c != '\t' {
+            escaped.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// The known name nearest to one that is not known, if just one is near enough.
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let wanted = look(name);
+    let mut scored: Vec<(usize, &str)> =
+        known.into_iter().map(|k| (strsim::damerau_levenshtein(&look(k), &wanted), k)).collect();
+    scored.sort_unstable();
+    match scored.as_slice() {
+        [(best, _), (second, _), ..] if best == second => None,
+        [(best, near), ..] if *best <= 1 + wanted.len() / 4 => Some(near),
+        _ => None,
+    }
+}
