@@ -27,7 +27,10 @@ async fn call(typed: &RunArguments) -> Result<Reply, Stop> {
         let bytes = config::read_component(path, MAX_COMPONENT)
             .map_err(|error| Stop(format!("{name}: {error}"), Exit::Usage))?;
         let added = setting.toolbox.add(path.clone(), bytes, grant(&typed.allow)).await;
-        added.map_err(|error| Stop(format!("{name}: {}", package_problem(&error)), Exit::Load))?;
+        added.map_err(|error| match error {
+            PackageError::Denied(denial) => Stop(denial.to_string(), Exit::Denied),
+            error => Stop(format!("{name}: {}", package_problem(&error)), Exit::Load),
+        })?;
     }
     let agent = setting.agent(profile, typed.read_only, &typed.deny)?;
     let arguments = match (&typed.arguments, setting.toolbox.find(&typed.name)) {

@@ -4,8 +4,9 @@ use super::agent::{Agent, Ports};
 use super::audit::{self, Row};
 use super::name::escape_controls;
 use super::outcome::{Outcome, Reply};
+use super::outside::Held;
 use super::package::{Origin, Package};
-use super::{Toolbox, arguments, outside};
+use super::{Toolbox, arguments};
 use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Remedy};
 use crate::sandbox::{
     Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Preopen, Refusals, ToolError,
@@ -14,6 +15,9 @@ use crate::sandbox::{
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// What tools call their temporary files.
+const TEMPORARY: &str = ".ringfence-tmp-";
 
 impl Toolbox {
     /// Calls a tool by name with the text of its arguments. Exactly one audit row is written.
@@ -48,7 +52,9 @@ impl Toolbox {
         };
         let called = self.enter(agent, component, &effective, preopens, tool, prepared.to_string()).await;
         row.refusals = called.refusals.count;
-        let context = Context { agent, tool, effective: &effective, arguments: &prepared };
+        let directories = &effective.rights().directories;
+        let held = Held { workspace: self.opened.workspace(), directories };
+        let context = Context { agent, tool, held, arguments: &prepared };
         let outcome = match called.answer {
             Ok(Ok(mut output)) => {
                 for content in &mut output.content {
@@ -137,7 +143,7 @@ fn finish(row: &Row<'_>, outcome: Outcome, time: Duration) -> Reply {
 struct Context<'a> {
     agent: &'a Agent,
     tool: &'a str,
-    effective: &'a Effective,
+    held: Held<'a>,
     arguments: &'a Value,
 }
 
@@ -150,9 +156,12 @@ impl Context<'_> {
             return Outcome::Failed(error);
         }
         let seen = refusals.kept.first().map(|refusal| (refusal.kind, refusal.path.clone()));
-        let named =
-            || outside::named(self.arguments, self.effective).map(|p| (DenialKind::OutsideWorkspace, p));
-        let Some((kind, path)) = seen.or_else(named) else { return Outcome::Failed(error) };
+        let named = || self.held.outside(self.arguments).map(|p| (DenialKind::OutsideWorkspace, p));
+        let Some((kind, mut path)) = seen.or_else(named) else { return Outcome::Failed(error) };
+        // A write begins with a temporary file beside its target; the target is what was asked for.
+        if path.contains(TEMPORARY) {
+            path = path.rsplit_once('/').map_or(".", |(directory, _)| directory).to_owned();
+        }
         let remedy = self.remedy(kind, &path);
         Outcome::Denied(Box::new(Denial {
             kind,
@@ -167,10 +176,9 @@ impl Context<'_> {
     fn remedy(&self, kind: DenialKind, path: &str) -> Remedy {
         let nothing = |why: &str| Remedy::Nothing(why.to_owned());
         match kind {
-            DenialKind::OutsideWorkspace => match outside::directory_of(path, self.effective) {
+            DenialKind::OutsideWorkspace => match self.held.missing_directory(path) {
                 Some(directory) => {
-                    let writes =
-                        self.effective.rights().directories.iter().any(|(_, a)| a == Access::ReadWrite);
+                    let writes = self.held.directories.iter().any(|(_, a)| a == Access::ReadWrite);
                     Remedy::AllowDirectory(
                         directory,
                         if writes { Access::ReadWrite } else { Access::ReadOnly },

@@ -21,8 +21,10 @@ pub use name::{MAX_NAME, escape_controls, invisible, is_name, look, nearest};
 pub use outcome::{Outcome, Reply, VIEW, text_of, view};
 pub use package::{Origin, Package};
 
-use crate::authority::{Denial, Grant};
-use crate::sandbox::{CallError, Component, Limits, LoadError, Opened, Sandbox, SetupError};
+use crate::authority::{Ceiling, Denial, Flags, Grant, Profile, Rights, Role};
+use crate::sandbox::{
+    Asker, CallError, Component, Limits, LoadError, Opened, Sandbox, SetupError, objections,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +44,9 @@ pub enum PackageError {
     /// It is no tool component.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// It imports what no role could be given.
+    #[error(transparent)]
+    Denied(Box<Denial>),
     /// It does not say what its tools are.
     #[error("its definitions cannot be read: {0}")]
     Definitions(#[source] CallError),
@@ -91,6 +96,10 @@ impl Toolbox {
     /// When it is no tool component, its definitions are not as the contract says, or a name is taken. Nothing is added.
     pub async fn add(&mut self, path: PathBuf, bytes: Vec<u8>, grant: Grant) -> Result<(), PackageError> {
         let component = Component::read(bytes)?;
+        let named = path.display().to_string();
+        if let Some(denial) = hopeless(&component, &named) {
+            return Err(PackageError::Denied(Box::new(denial)));
+        }
         let raw = self.sandbox.definitions(&component).await.map_err(PackageError::Definitions)?;
         let definitions = Definition::check_all(raw)?;
         for definition in &definitions {
@@ -150,8 +159,11 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// When it does not load or answer.
+    /// When it imports what no role could be given, does not load, or does not answer.
     pub async fn probe(&self, component: &Component) -> Result<Vec<Definition>, PackageError> {
+        if let Some(denial) = hopeless(component, "it") {
+            return Err(PackageError::Denied(Box::new(denial)));
+        }
         let raw = self.sandbox.definitions(component).await.map_err(PackageError::Definitions)?;
         Ok(Definition::check_all(raw)?)
     }
@@ -164,6 +176,14 @@ impl Toolbox {
     pub async fn compile(&self, package: &Package) -> Result<(), LoadError> {
         self.sandbox.compile(package.component()?).await
     }
+}
+
+/// What stands in the way of a component whoever asks, with every capability granted.
+fn hopeless(component: &Component, named: &str) -> Option<Denial> {
+    let (profile, ceiling) = (Profile::plain(Role::Main), Ceiling(Rights::all()));
+    let (grant, flags) = (Grant(Rights::all()), Flags(Rights::all()));
+    let asker = Asker { tool: named, profile: &profile, ceiling: &ceiling, grant: &grant, flags: &flags };
+    objections(&component.survey, asker).into_iter().next()
 }
 
 /// The stable name of a tool's error kind, for programs.

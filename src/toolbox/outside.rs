@@ -1,32 +1,46 @@
 //! Places outside that arguments name, judged by their text alone.
 
-use crate::authority::Effective;
+use crate::authority::Directories;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
 /// How deep arguments are searched.
 const DEPTH: usize = 4;
 
-/// The first path among the arguments that names a place outside of what is held.
-pub(super) fn named(arguments: &Value, effective: &Effective) -> Option<String> {
-    paths(arguments, DEPTH)
-        .into_iter()
-        .find(|path| directory_of(path, effective).is_some())
-        .map(str::to_owned)
+/// What a call holds, and where its relative paths begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held<'a> {
+    pub(super) workspace: &'a Path,
+    pub(super) directories: &'a Directories,
 }
 
-/// The directory that would have to be granted for `path`, if it names a place outside of what is held.
-pub(super) fn directory_of(path: &str, effective: &Effective) -> Option<PathBuf> {
-    let directories = &effective.rights().directories;
-    let workspace = directories.iter().next().map(|(path, _)| path)?;
-    if path == "~" || path.starts_with("~/") {
-        return None;
+impl Held<'_> {
+    /// The first path among the arguments that names a place outside of what is held.
+    pub(super) fn outside(self, arguments: &Value) -> Option<String> {
+        paths(arguments, DEPTH).into_iter().find(|path| self.is_outside(path)).map(str::to_owned)
     }
-    let absolute = normalise(&workspace.join(path))?;
-    if directories.access(&absolute).is_some() {
-        return None;
+
+    /// The directory that would have to be granted for `path`, if it names a place outside of what is held.
+    pub(super) fn missing_directory(self, path: &str) -> Option<PathBuf> {
+        if is_home(path) || !self.is_outside(path) {
+            return None;
+        }
+        self.place(path)?.parent().map(Path::to_owned)
     }
-    absolute.parent().map(Path::to_owned)
+
+    fn is_outside(self, path: &str) -> bool {
+        is_home(path) || self.place(path).is_some_and(|at| self.directories.access(&at).is_none())
+    }
+
+    /// Where a path argument leads by its text.
+    fn place(self, path: &str) -> Option<PathBuf> {
+        normalise(&self.workspace.join(path))
+    }
+}
+
+/// A home directory is never a part of the workspace, whatever is in it.
+fn is_home(path: &str) -> bool {
+    path == "~" || path.starts_with("~/")
 }
 
 fn paths(value: &Value, depth: usize) -> Vec<&str> {

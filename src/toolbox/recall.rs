@@ -63,10 +63,10 @@ impl Recall {
                     };
                     if let (Some(before), "edit_file") = (text(change, "before"), tool) {
                         let warning = match seen.files.get(&path) {
-                            None => Some(format!("warning: {path} was edited without being read first")),
-                            Some(known) if *known != before => Some(format!(
-                                "warning: {path} had changed since you last read it; read it again"
-                            )),
+                            None => Some(format!("warning: {path} was edited without reading it first")),
+                            Some(known) if *known != before => {
+                                Some(format!("warning: {path} changed since you last read it; read it again"))
+                            }
                             Some(_) => None,
                         };
                         output.content.extend(warning.map(Content::Text));

@@ -12,3 +12,16 @@
 )]
 
 mod architecture;
+mod attack;
+mod bad_input;
+mod escapes_a;
+mod escapes_h;
+mod limits;
+mod parity_edit;
+mod parity_patch;
+mod parity_read;
+mod parity_search;
+mod race;
+mod roles;
+mod support;
+mod wire;

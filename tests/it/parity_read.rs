@@ -292,7 +292,7 @@ fn read_binary_files_are_refused_and_latin_1_text_is_not() {
 #[test]
 fn read_a_character_across_pieces_is_text() {
     let w = World::new();
-    // Pieces have 64 KiB, so one of the euro signs is cut whatever the start.
+    // Pieces have 64 KiB: after two bytes and characters of three with a line end each, the first piece ends inside one.
     w.file("euro", format!("x\n{}\n", "€\n".repeat(50_000)));
     let r = w.call("read_file", json!({ "path": "euro", "offset": 50_001, "limit": 1 }));
     assert!(r.text().starts_with("50001| €\n"), "{}", r.text());

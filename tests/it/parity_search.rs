@@ -163,6 +163,16 @@ fn grep_pages_through_matches() {
 }
 
 #[test]
+fn grep_anchors_are_about_lines() {
+    let w = World::new();
+    w.file("a.txt", "one\r\n\r\ntwo\r\n");
+    w.file("b.txt", "one\n\ntwo");
+    let text = call(&w, "grep", json!({ "pattern": r"^\s*$|^two$", "output_mode": "content" }));
+    let block = |path: &str| format!("{path}:2\n> 2| \n\n{path}:3\n> 3| two");
+    assert_eq!(text, format!("{}\n\n{}", block("a.txt"), block("b.txt")));
+}
+
+#[test]
 fn grep_shows_lines_between_matches_once() {
     let w = World::new();
     w.file("a.txt", "1\nx\n3\nx\n5\n6\n7\n8\nx\n");
@@ -179,7 +189,7 @@ fn grep_skips_binary_and_large_files_and_says_so() {
     let w = World::new();
     w.file("a.txt", "needle\r\n");
     w.file("b.bin", b"needle\n\0");
-    w.file("late.bin", [b"needle\n".repeat(10_000).as_slice(), b"\0needle\n"].concat());
+    w.file("late.bin", [b"needle\n", b"straw\n".repeat(10_000).as_slice(), b"\0needle\n"].concat());
     w.file("c.log", "needle\n".repeat(400_000));
     let text = call(&w, "grep", json!({ "pattern": "needle$", "output_mode": "content" }));
     assert_eq!(

@@ -10,7 +10,7 @@ const MAX_COMPILED: usize = 4 * 1024 * 1024;
 /// Bytes of a pattern: reading one takes a multiple of its length.
 const MAX_PATTERN: usize = 64 * 1024;
 
-/// Characters of the regex engine's reason that are passed on; it quotes the pattern.
+/// Characters of the regex engine's reason that are passed on.
 const MAX_REASON: usize = 600;
 
 /// Compiles the pattern.
@@ -31,12 +31,20 @@ pub(crate) fn compile(arguments: &Arguments) -> Result<RegexMatcher, Error> {
     let built = RegexMatcherBuilder::new()
         .case_insensitive(arguments.case_insensitive)
         .fixed_strings(arguments.fixed_strings)
+        // `^` and `$` are about lines, although the engine sees many at once.
+        .multi_line(true)
         .size_limit(MAX_COMPILED)
         .dfa_size_limit(MAX_COMPILED)
         .crlf(true)
         .build(pattern);
     built.map_err(|error| {
-        let reason: String = error.to_string().chars().take(MAX_REASON).collect();
+        let reason = error.to_string();
+        // It quotes the pattern first; of a long one, only what is said about it is of use.
+        let reason = match reason.rsplit_once('\n') {
+            Some((_, last)) if reason.len() > MAX_REASON => last.to_owned(),
+            _ => reason,
+        };
+        let reason: String = reason.chars().take(MAX_REASON).collect();
         let hint = if arguments.fixed_strings { "" } else { "; fixed_strings=true takes it literally" };
         Error::invalid(format!("pattern cannot be used: {reason}{hint}"))
     })

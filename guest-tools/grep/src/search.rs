@@ -75,7 +75,10 @@ impl<'a> Search<'a> {
         if reader.stat().size > MAX_NAMED {
             return Err(place.too_large(reader.stat().size, MAX_NAMED));
         }
-        self.file(place, &mut reader).map_err(|e| place.io_error(&e))?;
+        self.file(place, &mut reader).map_err(|e| {
+            let error = place.io_error(&e);
+            Error::new(error.kind, format!("{} (a line may have at most 8 MiB)", error.message))
+        })?;
         if self.omitted.binary > 0 {
             return Err(Error::new(
                 ErrorKind::Unsupported,

@@ -3,7 +3,7 @@
 use super::open::Wanted;
 use super::{Fence, listing, paths};
 use crate::authority::DenialKind;
-use cap_primitives::fs::{FollowSymlinks, Metadata};
+use cap_primitives::fs::{FollowSymlinks, Metadata, MetadataExt as _};
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
@@ -134,6 +134,14 @@ impl HostDescriptor for Fence<'_> {
     ) -> FsResult<()> {
         let dir = self.dir(&handle)?;
         let plain = paths::plain(&path)?.0.to_owned();
+        let follows = follow.contains(PathFlags::SYMLINK_FOLLOW);
+        let follow_links = if follows { FollowSymlinks::Yes } else { FollowSymlinks::No };
+        if let Ok(stat) = cap_primitives::fs::stat(&dir.dir, plain.as_ref(), follow_links)
+            && stat.is_file()
+            && stat.nlink() > 1
+        {
+            return Err(self.refuse(DenialKind::HardLink, &path));
+        }
         let set = self.wasi.set_times_at(handle, follow, plain, accessed, modified).await;
         self.seen(set, true, &dir, &path)
     }

@@ -2,7 +2,7 @@
 
 use super::lines::split;
 use similar::DiffTag;
-use similar::algorithms::{Capture, myers};
+use similar::algorithms::{Capture, Replace, myers};
 use std::collections::VecDeque;
 
 /// Above this similarity, in thousandths, a block is shown.
@@ -36,13 +36,13 @@ pub fn block(content: &str, old: &str) -> Option<String> {
 
 /// The differences in the usual form: lines of the given text after `-`, lines of the file after `+`.
 fn differences(given: &[&str], there: &[&str]) -> String {
-    let mut capture = Capture::new();
+    let mut differences = Replace::new(Capture::new());
     // One algorithm by name: the choice of all would be most of the finished component.
-    if myers::diff(&mut capture, given, 0..given.len(), there, 0..there.len()).is_err() {
+    if myers::diff(&mut differences, given, 0..given.len(), there, 0..there.len()).is_err() {
         return String::new();
     }
     let mut shown = String::from("\n--- old_text\n+++ file");
-    for (index, group) in capture.into_grouped_ops(CONTEXT).into_iter().enumerate() {
+    for (index, group) in differences.into_inner().into_grouped_ops(CONTEXT).into_iter().enumerate() {
         let mut lines = Vec::new();
         if index > 0 {
             lines.push(("...", ""));

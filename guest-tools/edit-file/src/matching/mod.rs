@@ -19,6 +19,7 @@ use ringfence_tool::{Error, text::Newline};
 use select::{Choice, Survey};
 
 pub use level::Level;
+pub use select::Lines;
 
 /// One edit.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +51,8 @@ pub struct Edited {
     pub content: String,
     /// How many matches were replaced.
     pub replaced: u64,
-    /// On which lines of the old content they began; the first few.
-    pub lines: Vec<u64>,
+    /// On which lines of the old content they began.
+    pub lines: Lines,
     /// How loosely they were matched.
     pub level: Level,
 }
@@ -69,7 +70,7 @@ impl Edited {
             1 => "1 replacement".to_owned(),
             count => format!("{count} replacements"),
         };
-        format!("{count} on {}{note}", select::lines_in_words(&self.lines, self.replaced))
+        format!("{count} on {}{note}", self.lines)
     }
 }
 
@@ -105,7 +106,7 @@ fn replace(
     let mut result = String::with_capacity(content.len().saturating_add(grown).min(request.limit));
     let mut newline = None;
     let mut done = 0;
-    let mut lines = Vec::new();
+    let mut lines = Lines::default();
     for (number, hit) in (1..).zip(matcher.hits(content)) {
         if choice != Choice::All && choice != Choice::Nth(number) {
             continue;
@@ -124,9 +125,7 @@ fn replace(
         result.push_str(kept);
         result.push_str(&put);
         done = range.end;
-        if lines.len() < select::LINES_SHOWN {
-            lines.push(hit.first_line);
-        }
+        lines.add(hit.first_line);
     }
     let rest = content.get(done..).unwrap_or_default();
     if result.len() + rest.len() > request.limit {

@@ -1,9 +1,6 @@
 //! The lines that refuse an edit: what failed, where, and what to try next.
 
-use super::{
-    Request, closest, hints,
-    select::{Survey, lines_in_words},
-};
+use super::{Request, closest, hints, select::Survey};
 use ringfence_tool::{Error, ErrorKind};
 
 /// Refuses requests that make no sense, whatever the file holds.
@@ -43,7 +40,7 @@ fn conflict(request: &Request<'_>, message: &str) -> Error {
 }
 
 fn matches(survey: &Survey) -> String {
-    let lines = lines_in_words(&survey.lines, survey.count);
+    let lines = &survey.lines;
     match survey.count {
         1 => format!("old_text occurs once, on {lines}"),
         count => format!("old_text occurs {count} times, on {lines}"),

@@ -4,7 +4,7 @@ use super::{Request, level::Matcher, refusal};
 use ringfence_tool::Error;
 
 /// Line numbers that a message lists.
-pub const LINES_SHOWN: usize = 10;
+const LINES_SHOWN: usize = 10;
 
 /// What is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub enum Choice {
 pub struct Survey {
     /// How many matches.
     pub count: u64,
-    /// Where the first few start.
-    pub lines: Vec<u64>,
+    /// The lines that they start on.
+    pub lines: Lines,
     /// How many of them cover the hinted line, and which is the first that does.
     hinted: u64,
     first_hinted: u64,
@@ -30,12 +30,10 @@ pub struct Survey {
 impl Survey {
     /// Counts the matches.
     pub fn of(content: &str, matcher: &Matcher, line_hint: Option<u64>) -> Self {
-        let mut survey = Self { count: 0, lines: Vec::new(), hinted: 0, first_hinted: 0 };
+        let mut survey = Self { count: 0, lines: Lines::default(), hinted: 0, first_hinted: 0 };
         for hit in matcher.hits(content) {
             survey.count += 1;
-            if survey.lines.len() < LINES_SHOWN {
-                survey.lines.push(hit.first_line);
-            }
+            survey.lines.add(hit.first_line);
             if line_hint.is_some_and(|line| hit.first_line <= line && line <= hit.last_line) {
                 survey.hinted += 1;
                 if survey.hinted == 1 {
@@ -76,16 +74,38 @@ pub fn choose(survey: &Survey, request: &Request<'_>) -> Result<Choice, Error> {
     }
 }
 
-/// `line 3`, `lines 1 and 3`, `lines 1, 3, 5 and 12 more`.
-pub fn lines_in_words(lines: &[u64], count: u64) -> String {
-    let mut words: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let more = count.saturating_sub(lines.len() as u64);
-    if more > 0 {
-        words.push(format!("{more} more"));
+/// Lines that matches start on: the first few, each once.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    first: Vec<u64>,
+    more: bool,
+}
+
+impl Lines {
+    /// Adds a line; they come in order.
+    pub fn add(&mut self, line: u64) {
+        if self.first.last() == Some(&line) {
+            return;
+        }
+        if self.first.len() < LINES_SHOWN {
+            self.first.push(line);
+        } else {
+            self.more = true;
+        }
     }
-    match words.split_last() {
-        None => String::new(),
-        Some((only, [])) => format!("line {only}"),
-        Some((last, others)) => format!("lines {} and {last}", others.join(", ")),
+}
+
+/// `line 3`, `lines 1 and 3`, `lines 1, 3, 5 and more`.
+impl std::fmt::Display for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut words: Vec<String> = self.first.iter().map(ToString::to_string).collect();
+        if self.more {
+            words.push("more".to_owned());
+        }
+        match words.split_last() {
+            None => Ok(()),
+            Some((only, [])) => write!(f, "line {only}"),
+            Some((last, others)) => write!(f, "lines {} and {last}", others.join(", ")),
+        }
     }
 }

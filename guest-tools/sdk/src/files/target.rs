@@ -145,7 +145,9 @@ impl<'w> Target<'w> {
                 return Ok(Identity { known: (hash.lower, hash.upper), rest: rest.join("/") });
             }
             rest.push(place.name().to_owned());
-            place = place.parent().ok_or_else(|| self.place.error(wasip2::filesystem::types::ErrorCode::NoEntry))?;
+            place = place
+                .parent()
+                .ok_or_else(|| self.place.error(wasip2::filesystem::types::ErrorCode::NoEntry))?;
         }
     }
 }

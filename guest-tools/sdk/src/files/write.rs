@@ -38,6 +38,8 @@ impl Place<'_> {
         let temporary = self.child(&format!("{TEMPORARY}{unlikely:016x}"));
         let written = temporary
             .write_new(content)
+            // Nobody asked for the temporary file: what failed is the target.
+            .map_err(|code| target.error(code))
             .and_then(|()| temporary.rename_over(target).map_err(|code| target.error(code)));
         if written.is_err() {
             // Best effort: the write's own error is what the caller needs to hear.
@@ -122,24 +124,19 @@ impl Place<'_> {
         }
     }
 
-    fn write_new(&self, content: &[u8]) -> Result<(), Error> {
-        let file = self
-            .dir()?
-            .open_at(
-                PathFlags::empty(),
-                self.relative(),
-                OpenFlags::CREATE | OpenFlags::EXCLUSIVE,
-                DescriptorFlags::WRITE,
-            )
-            .map_err(|code| self.error(code))?;
+    fn write_new(&self, content: &[u8]) -> Result<(), ErrorCode> {
+        let file = self.dir().map_err(|_| ErrorCode::Io)?.open_at(
+            PathFlags::empty(),
+            self.relative(),
+            OpenFlags::CREATE | OpenFlags::EXCLUSIVE,
+            DescriptorFlags::WRITE,
+        )?;
         let mut offset = 0;
         while offset < content.len() {
             let end = content.len().min(offset + CHUNK);
-            let written = file
-                .write(content.get(offset..end).unwrap_or_default(), offset as u64)
-                .map_err(|code| self.error(code))?;
+            let written = file.write(content.get(offset..end).unwrap_or_default(), offset as u64)?;
             if written == 0 {
-                return Err(self.error(ErrorCode::InsufficientSpace));
+                return Err(ErrorCode::InsufficientSpace);
             }
             offset += written as usize;
         }
