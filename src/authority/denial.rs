@@ -70,7 +70,7 @@ pub enum Remedy {
     UseRole(Role),
     /// Grant this capability to the tool.
     Allow(Capability),
-    /// Grant this directory.
+    /// Grant this directory, or the one that holds this file: what is there is for others to look at.
     AllowDirectory(PathBuf, Access),
     /// Leave out what takes it away: the flag, in words that name it.
     Unwithhold(String),

@@ -40,12 +40,8 @@ impl Directories {
 
     /// These directories. A path that is not absolute or contains `..` gives nothing: it names no place.
     pub fn of(entries: impl IntoIterator<Item = (PathBuf, Access)>) -> Self {
-        let plain = |path: &Path| {
-            path.is_absolute()
-                && path.components().all(|c| matches!(c, Component::RootDir | Component::Normal(_)))
-        };
         let mut kept: Vec<(PathBuf, Access)> = Vec::new();
-        let mut entries: Vec<_> = entries.into_iter().filter(|(path, _)| plain(path)).collect();
+        let mut entries: Vec<_> = entries.into_iter().filter(|(path, _)| names_a_place(path)).collect();
         // Short paths first and, among equal ones, the greater access: what comes later is covered or it counts.
         entries.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         for (path, access) in entries {
@@ -63,8 +59,11 @@ impl Directories {
         Self::of(self.0.into_iter().chain([(path, access)]))
     }
 
-    /// What may be done at `path`, judged by its text. `None` is nothing.
+    /// What may be done at `path`, judged by its text. `None` is nothing, and what a path with `..` in it gets.
     pub fn access(&self, path: &Path) -> Option<Access> {
+        if !names_a_place(path) {
+            return None;
+        }
         self.0.iter().filter(|(above, _)| path.starts_with(above)).map(|(_, access)| *access).max()
     }
 
@@ -106,4 +105,9 @@ impl Directories {
             Some((above.as_path(), below.0.as_path()))
         })
     }
+}
+
+/// Where `..` leads is decided by the links on the way, so that no text with it in it names a place.
+fn names_a_place(path: &Path) -> bool {
+    path.is_absolute() && path.components().all(|c| matches!(c, Component::RootDir | Component::Normal(_)))
 }

@@ -1,6 +1,8 @@
 //! Rights to hosts on the network.
 
 use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroU16;
 
 /// Which hosts a rule is about. Names are compared in lower case, without a trailing dot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,38 +32,34 @@ pub struct HostRule {
 }
 
 impl HostRule {
-    /// Reads `name`, `*.name`, each with an optional `:port`. A missing port means 443.
+    /// Reads `name`, `*.name`, each with an optional `:port`. A missing port means 443. An IPv4 address in its usual spelling
+    /// is a name here; an IPv6 address is not.
     ///
     /// # Errors
     ///
     /// When it is none of these.
     pub fn parse(text: &str) -> Result<Self, InvalidHost> {
         let invalid = || InvalidHost(text.to_owned());
-        let (name, port) = match text.rsplit_once(':') {
-            Some((name, port)) if !name.contains(':') => (name, port.parse().map_err(|_| invalid())?),
+        let (name, port) = match text.split_once(':') {
+            Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
+                (name, port.parse::<NonZeroU16>().map_err(|_| invalid())?.get())
+            }
             Some(_) => return Err(invalid()),
             None => (text, 443),
         };
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        let (below, name) = match name.strip_prefix("*.") {
-            Some(rest) => (true, rest.to_owned()),
-            None => (false, name),
+        let pattern = match name.strip_prefix("*.") {
+            Some(rest) => HostPattern::Below(rest.to_owned()),
+            None => HostPattern::Exact(name),
         };
-        let label = |l: &str| {
-            !l.is_empty()
-                && l.len() <= 63
-                && l.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        };
-        if name.len() > 253 || !name.split('.').all(label) {
-            return Err(invalid());
-        }
-        let pattern = if below { HostPattern::Below(name) } else { HostPattern::Exact(name) };
-        Ok(Self { pattern, port: Some(port) })
+        if pattern.is_canonical() { Ok(Self { pattern, port: Some(port) }) } else { Err(invalid()) }
     }
 
-    /// Whether it covers a host and port. `host` is in lower case, without a trailing dot.
+    /// Whether it covers a host and port. `host` is in the one spelling that rules compare: a name in lower case without a
+    /// trailing dot, or an address. Anything else is no host, and no rule covers it.
     pub fn covers(&self, host: &str, port: u16) -> bool {
-        self.port.is_none_or(|p| p == port)
+        is_host(host)
+            && self.port.is_none_or(|p| p == port)
             && match &self.pattern {
                 HostPattern::Any => true,
                 HostPattern::Exact(name) => name == host,
@@ -91,9 +89,41 @@ impl HostRule {
     }
 }
 
-/// Whether `host` lies below `name`, at a dot.
+impl HostPattern {
+    /// Whether it can cover anything: its name is spelled as hosts are compared.
+    fn is_canonical(&self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(name) => is_host(name),
+            Self::Below(name) => is_name(name),
+        }
+    }
+}
+
+/// Whether `host` lies below `name`, at a dot. Nothing lies below a part of an address.
 fn below(host: &str, name: &str) -> bool {
-    host.strip_suffix(name).and_then(|rest| rest.strip_suffix('.')).is_some_and(|rest| !rest.is_empty())
+    is_name(host)
+        && host
+            .strip_suffix(name)
+            .and_then(|rest| rest.strip_suffix('.'))
+            .is_some_and(|rest| !rest.is_empty())
+}
+
+fn is_host(text: &str) -> bool {
+    // An address has one spelling here; zone ids, octal and hexadecimal parts are none.
+    is_name(text) || text.parse::<IpAddr>().is_ok_and(|address| address.to_string() == text)
+}
+
+/// What ends in a number is an address to whoever resolves it, and never a name.
+fn is_name(text: &str) -> bool {
+    let label = |l: &str| {
+        (1..=63).contains(&l.len()) && l.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+    };
+    let number = |l: &str| match l.strip_prefix("0x") {
+        Some(digits) => digits.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => l.bytes().all(|b| b.is_ascii_digit()),
+    };
+    text.len() <= 253 && text.split('.').all(label) && !text.rsplit('.').next().is_some_and(number)
 }
 
 impl fmt::Display for HostRule {
@@ -122,9 +152,9 @@ impl Hosts {
         Self(vec![HostRule { pattern: HostPattern::Any, port: None }])
     }
 
-    /// These hosts.
+    /// These hosts. A rule whose name is not spelled as hosts are compared gives nothing.
     pub fn of(rules: impl IntoIterator<Item = HostRule>) -> Self {
-        let mut rules: Vec<HostRule> = rules.into_iter().collect();
+        let mut rules: Vec<HostRule> = rules.into_iter().filter(|rule| rule.pattern.is_canonical()).collect();
         rules.sort();
         rules.dedup();
         let kept =
@@ -132,7 +162,7 @@ impl Hosts {
         Self(kept.cloned().collect())
     }
 
-    /// Whether a host and port may be spoken to. `host` is in lower case, without a trailing dot.
+    /// Whether a host and port may be spoken to; `host` as in [`HostRule::covers`].
     pub fn allow(&self, host: &str, port: u16) -> bool {
         self.0.iter().any(|rule| rule.covers(host, port))
     }

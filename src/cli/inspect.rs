@@ -6,7 +6,7 @@ use super::open::{Setting, Stop, grant, whole};
 use super::printer::Printer;
 use crate::authority::{Capability, Denial, Grant, Profile, Role};
 use crate::config;
-use crate::sandbox::{Asker, Component, ImportClass, Limits, MAX_COMPONENT, objections, requests};
+use crate::sandbox::{Asker, Component, ImportClass, MAX_COMPONENT, objections, requests};
 use crate::toolbox::Definition;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -26,13 +26,13 @@ pub(super) async fn run(printer: &Printer, typed: &InspectArguments) -> Exit {
 }
 
 async fn look(printer: &Printer, typed: &InspectArguments) -> Result<Exit, Stop> {
-    let setting = Setting::open(None, &[], Limits::default())?;
+    let setting = Setting::for_looking()?;
     let what = typed.what.as_str();
     if let Some((package, definition)) = setting.toolbox.find(what) {
         let component = package.component().map_err(|error| Stop(format!("{what}: {error}"), Exit::Load))?;
         let grant = package.grant.clone();
-        show(printer, typed, &setting, &Findings { component, grant, definitions: Ok(vec![definition]) });
-        return Ok(Exit::Done);
+        let findings = Findings { component, grant, definitions: Ok(vec![definition]) };
+        return Ok(show(printer, typed, &setting, &findings));
     }
     let path = Path::new(what);
     if !what.ends_with(".wasm") && !what.contains('/') {
@@ -50,9 +50,10 @@ async fn look(printer: &Printer, typed: &InspectArguments) -> Result<Exit, Stop>
     let wanted: Vec<Capability> = requests(&component.survey).iter().collect();
     let probed = setting.toolbox.probe(&component).await.map_err(|error| whole(&error));
     let definitions = probed.as_ref().map(|all| all.iter().collect()).map_err(Clone::clone);
-    let exit = if definitions.is_ok() { Exit::Done } else { Exit::Load };
-    show(printer, typed, &setting, &Findings { component: &component, grant: grant(&wanted), definitions });
-    Ok(exit)
+    let readable = definitions.is_ok();
+    let findings = Findings { component: &component, grant: grant(&wanted), definitions };
+    let shown = show(printer, typed, &setting, &findings);
+    Ok(if readable { shown } else { Exit::Load })
 }
 
 fn verdict(setting: &Setting, findings: &Findings<'_>, tool: &str, role: Role) -> Vec<Denial> {
@@ -64,25 +65,26 @@ fn verdict(setting: &Setting, findings: &Findings<'_>, tool: &str, role: Role) -
     objections(&findings.component.survey, asker)
 }
 
-fn show(printer: &Printer, typed: &InspectArguments, setting: &Setting, findings: &Findings<'_>) {
+fn show(printer: &Printer, typed: &InspectArguments, setting: &Setting, findings: &Findings<'_>) -> Exit {
     let survey = &findings.component.survey;
     let name = typed.what.as_str();
     let verdicts: Vec<(Role, Vec<Denial>)> =
         Role::ALL.into_iter().map(|role| (role, verdict(setting, findings, name, role))).collect();
     if typed.json {
-        printer.json(&as_json(findings, &verdicts));
-        return;
+        return printer.json(&as_json(findings, &verdicts));
     }
-    let mut lines = vec![format!("digest   {:?}", survey.digest), format!("size     {} bytes", survey.size)];
+    let mut lines =
+        vec![format!("digest       {:?}", survey.digest), format!("size         {} bytes", survey.size)];
     let wanted = requests(survey);
     let may: Vec<&str> = wanted.iter().map(Capability::in_words).collect();
-    lines.push(format!("wants    {}", if may.is_empty() { "nothing".to_owned() } else { may.join("; ") }));
+    lines
+        .push(format!("wants        {}", if may.is_empty() { "nothing".to_owned() } else { may.join("; ") }));
     for (role, denials) in &verdicts {
         let says = match denials.first() {
             None => "can be called".to_owned(),
             Some(denial) => denial.to_string(),
         };
-        lines.push(format!("as {:9}{says}", format!("{role}:")));
+        lines.push(format!("as {:10}{says}", format!("{role}:")));
     }
     lines.push("imports".to_owned());
     for import in &survey.imports {
@@ -91,15 +93,15 @@ fn show(printer: &Printer, typed: &InspectArguments, setting: &Setting, findings
     match &findings.definitions {
         Ok(definitions) => {
             for definition in definitions {
-                lines.push(format!("tool     {}", definition.name));
+                lines.push(format!("tool         {}", definition.name));
                 lines.push(format!("  {}", definition.description.replace('\n', "\n  ")));
                 let schema = serde_json::to_string_pretty(&definition.input_schema).unwrap_or_default();
                 lines.push(format!("  {}", schema.replace('\n', "\n  ")));
             }
         }
-        Err(problem) => lines.push(format!("tools    cannot be read: {problem}")),
+        Err(problem) => lines.push(format!("tools        cannot be read: {problem}")),
     }
-    printer.result(&lines.join("\n"));
+    printer.result(&lines.join("\n"))
 }
 
 fn class(class: ImportClass) -> String {

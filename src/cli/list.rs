@@ -4,12 +4,11 @@ use super::args::ListArguments;
 use super::exit::Exit;
 use super::open::Setting;
 use super::printer::Printer;
-use crate::sandbox::Limits;
 use crate::toolbox::{Offer, Origin};
 use serde_json::{Value, json};
 
 pub(super) fn run(printer: &Printer, typed: &ListArguments) -> Exit {
-    let setting = match Setting::open(None, &[], Limits::default()) {
+    let setting = match Setting::for_looking() {
         Ok(setting) => setting,
         Err(stop) => return stop.tell(printer),
     };
@@ -20,8 +19,7 @@ pub(super) fn run(printer: &Printer, typed: &ListArguments) -> Exit {
     let offers = setting.toolbox.offers(&agent);
     if typed.json {
         let all: Vec<Value> = offers.iter().map(as_json).collect();
-        printer.json(&json!({ "role": typed.role, "tools": all }));
-        return Exit::Done;
+        return printer.json(&json!({ "role": typed.role, "tools": all }));
     }
     let width = offers.iter().map(|offer| offer.definition.name.len()).max().unwrap_or_default();
     let mut lines = Vec::new();
@@ -34,8 +32,7 @@ pub(super) fn run(printer: &Printer, typed: &ListArguments) -> Exit {
         let mark = if offer.objections.is_empty() { "yes" } else { "no " };
         lines.push(format!("{mark}  {name:width$}  {says}"));
     }
-    printer.result(&lines.join("\n"));
-    Exit::Done
+    printer.result(&lines.join("\n"))
 }
 
 fn first_sentence(text: &str) -> &str {

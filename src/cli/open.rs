@@ -19,6 +19,7 @@ pub(super) struct Setting {
     pub(super) config: Config,
     pub(super) workspace: PathBuf,
     directories: Vec<(PathBuf, Access)>,
+    state: Vec<PathBuf>,
 }
 
 /// Something that ends the command before it began.
@@ -37,13 +38,7 @@ impl Setting {
         others: &[(PathBuf, Access)],
         limits: Limits,
     ) -> Result<Self, Stop> {
-        let dirs = Dirs::of_user().ok_or_else(|| {
-            Stop(
-                "there is no home directory; set RINGFENCE_HOME to a directory of yours".to_owned(),
-                Exit::Config,
-            )
-        })?;
-        let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
+        let (dirs, config) = configured()?;
         let place = |path: &Path| {
             config::canonical(path)
                 .map_err(|error| Stop(format!("{}: {error}", path.display()), Exit::Config))
@@ -54,12 +49,43 @@ impl Setting {
             directories.push((place(path)?, *access));
         }
         let paths: Vec<PathBuf> = directories.iter().map(|(path, _)| path.clone()).collect();
+        let state = state(&dirs);
         let opened =
-            Opened::open(&workspace, &paths, &dirs.all()).map_err(|e| Stop(e.to_string(), Exit::Config))?;
-        let cache = dirs.cache.join("code");
-        let toolbox =
-            Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))?;
-        Ok(Self { toolbox, config, workspace, directories })
+            Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
+        let toolbox = toolbox(opened, &dirs, limits)?;
+        Ok(Self { toolbox, config, workspace, directories, state })
+    }
+
+    /// The same for looking at tools, which works anywhere: no directory is opened.
+    pub(super) fn for_looking() -> Result<Self, Stop> {
+        let (dirs, config) = configured()?;
+        let toolbox = toolbox(Opened::default(), &dirs, Limits::default())?;
+        let (workspace, directories, state) = (PathBuf::new(), Vec::new(), state(&dirs));
+        Ok(Self { toolbox, config, workspace, directories, state })
+    }
+
+    /// A place with its links resolved, and the directory to hand over for it: one that was named already, itself, or the
+    /// one that holds it. What is to be written may need directories that are not there yet, so that one further up has to
+    /// do.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(super) fn directory_for(&self, place: &Path, access: Access) -> Result<(PathBuf, PathBuf), String> {
+        let place = resolved(place);
+        if let Some((named, _)) = self.directories.iter().find(|(named, _)| place.starts_with(named)) {
+            let named = named.clone();
+            return Ok((place, named));
+        }
+        let most = if access == Access::ReadWrite { usize::MAX } else { 2 };
+        let mut problem = String::new();
+        for directory in place.ancestors().take(most) {
+            match Opened::open(directory, &[], &self.state) {
+                Ok(_) => return Ok((place.clone(), directory.to_owned())),
+                Err(error) => problem = error.to_string(),
+            }
+        }
+        Err(problem)
     }
 
     /// The role or profile of that name.
@@ -97,6 +123,37 @@ impl Setting {
         Agent::new("cli:direct", profile, &self.workspace, flags, ports)
             .map_err(|error| Stop(error.to_string(), Exit::Failed))
     }
+}
+
+fn configured() -> Result<(Dirs, Config), Stop> {
+    let dirs = Dirs::of_user().ok_or_else(|| {
+        let problem = "there is no home directory; set RINGFENCE_HOME to a directory of yours";
+        Stop(problem.to_owned(), Exit::Config)
+    })?;
+    let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
+    Ok((dirs, config))
+}
+
+fn toolbox(opened: Opened, dirs: &Dirs, limits: Limits) -> Result<Toolbox, Stop> {
+    let cache = dirs.cache.join("code");
+    Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))
+}
+
+/// Where this program's own state is, with links resolved: a link to it from elsewhere does not make it another place.
+fn state(dirs: &Dirs) -> Vec<PathBuf> {
+    let mut places = dirs.all();
+    places.push(dirs.config.join("config.toml"));
+    places.iter().map(|place| resolved(place)).collect()
+}
+
+/// A path with the links in it resolved as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|above| {
+        let real = config::canonical(above).ok()?;
+        let rest = path.strip_prefix(above).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    });
+    known.unwrap_or_else(|| path.to_owned())
 }
 
 /// What a component file is granted on the command line.

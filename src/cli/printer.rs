@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use crate::toolbox::escape_controls;
 use serde::Serialize;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 /// Writes for people and programs.
 #[derive(Debug)]
@@ -14,19 +14,24 @@ impl Printer {
         Self(())
     }
 
-    /// A result, to stdout. Control characters are written out.
-    pub(super) fn result(&self, text: &str) {
-        let mut out = anstream::stdout().lock();
-        let text = escape_controls(text);
-        // A reader that has gone (`| head`) is no failure.
-        let _ = out.write_all(text.as_bytes());
+    /// A result, to stdout. Control characters are written out. A reader that has gone (`| head`) is no failure; a full
+    /// disk is one.
+    pub(super) fn result(&self, text: &str) -> Exit {
+        let mut text = escape_controls(text);
         if !text.ends_with('\n') {
-            let _ = out.write_all(b"\n");
+            text.push('\n');
+        }
+        let mut out = anstream::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.error(&format!("the result cannot be written: {error}"), Exit::Failed)
+            }
+            _ => Exit::Done,
         }
     }
 
     /// A result for programs, to stdout, as one line of JSON.
-    pub(super) fn json(&self, value: &impl Serialize) {
+    pub(super) fn json(&self, value: &impl Serialize) -> Exit {
         let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
         // JSON leaves the C1 controls and DEL as they are; a terminal may act on them.
         let mut plain = String::with_capacity(text.len());
@@ -37,7 +42,7 @@ impl Printer {
                 plain.push(c);
             }
         }
-        self.result(&plain);
+        self.result(&plain)
     }
 
     /// A line to stderr.

@@ -1,34 +1,127 @@
 //! What to type next: the command that was typed, changed so that the denial does not come again.
 
 use super::args::{OutputFormat, RunArguments};
-use crate::authority::{Access, Denial, Remedy};
+use super::open::Setting;
+use crate::authority::{Access, Capability, Denial, DenialKind, Remedy, Role};
+use crate::config;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// The line under a denial.
-pub(super) fn line(denial: &Denial, typed: &RunArguments) -> String {
+pub(super) fn line(denial: &Denial, typed: &RunArguments, setting: &Setting) -> String {
     let mut next = typed.clone();
     let lead = match &denial.remedy {
         Remedy::UseRole(role) => {
             next.role = role.name().to_owned();
+            give(&mut next, denial.capability);
             format!("to run it as {role}:")
         }
         Remedy::Allow(capability) => {
-            next.allow.push(*capability);
+            give(&mut next, Some(*capability));
             "to grant it for one run:".to_owned()
         }
-        Remedy::AllowDirectory(path, access) => {
-            // Only main can hold more than the workspace.
-            next.role = "main".to_owned();
-            next.directories.push((path.clone(), *access));
-            "to hand that directory over for one run:".to_owned()
-        }
+        Remedy::AllowDirectory(place, access) => match setting.directory_for(place, *access) {
+            Ok((place, directory)) => {
+                keep_role(&mut next, setting, &directory, *access);
+                hand_over(&mut next, directory, *access);
+                rename(&mut next, &denial.subject, &place);
+                "to hand that directory over for one run:".to_owned()
+            }
+            Err(why) => return format!("nothing to type: {why}"),
+        },
         Remedy::Unwithhold(_) => {
-            next.deny.retain(|denied| Some(*denied) != denial.capability);
-            next.read_only = false;
+            if denial.kind == DenialKind::ReadOnly {
+                next.read_only = false;
+            } else {
+                give(&mut next, denial.capability);
+            }
             "to run it without that restriction:".to_owned()
         }
         Remedy::Nothing(why) => return format!("nothing to type: {why}"),
     };
     format!("{lead} {}", command(&next))
+}
+
+/// The command that shows what the tool that was meant takes.
+pub(super) fn look_at(typed: &RunArguments) -> String {
+    let what = typed.component.as_ref().map_or_else(|| typed.name.clone(), |path| path.display().to_string());
+    shell(&["ringfence", "tools", "inspect", &what])
+}
+
+/// Nothing on the command line keeps the capability away.
+fn give(next: &mut RunArguments, capability: Option<Capability>) {
+    let Some(capability) = capability else { return };
+    next.deny.retain(|denied| *denied != capability);
+    // The built-in tools have what they need.
+    if next.component.is_some() && !next.allow.contains(&capability) {
+        next.allow.push(capability);
+    }
+}
+
+/// Only main, and a profile of it that leaves the directory, can hold more than the workspace.
+fn keep_role(next: &mut RunArguments, setting: &Setting, directory: &Path, access: Access) {
+    let leaves = setting.profile(&next.role).is_ok_and(|profile| {
+        profile.role == Role::Main && profile.rights.directories.access(directory) >= Some(access)
+    });
+    if !leaves {
+        next.role = Role::Main.name().to_owned();
+    }
+}
+
+/// The directory is handed over, and no flag gives less at it.
+fn hand_over(next: &mut RunArguments, directory: PathBuf, access: Access) {
+    let mut most = access;
+    next.directories.retain(|(path, typed)| {
+        let same = config::canonical(path).is_ok_and(|path| path == directory);
+        if same {
+            most = most.max(*typed);
+        }
+        !same
+    });
+    next.directories.push((directory, most));
+    if access == Access::ReadWrite {
+        next.read_only = false;
+    }
+}
+
+/// Names the place by its whole path wherever the arguments name it otherwise: what a tool makes of a path that climbs out
+/// of the workspace is up to it.
+fn rename(next: &mut RunArguments, subject: &str, place: &Path) {
+    let Some(place) = place.to_str() else { return };
+    let renamed = |text: &str| {
+        let mut value: Value = serde_json::from_str(text).ok()?;
+        rename_in(&mut value, subject, place).then(|| value.to_string())
+    };
+    if let Some(arguments) = next.arguments.as_mut()
+        && let Some(text) = renamed(arguments)
+    {
+        *arguments = text;
+    }
+    for pair in &mut next.pairs {
+        let Some((key, value)) = pair.split_once('=') else { continue };
+        let text = if key == "path" && value == subject { Some(place.to_owned()) } else { renamed(value) };
+        if let Some(text) = text {
+            *pair = format!("{key}={text}");
+        }
+    }
+}
+
+/// Whether something was renamed.
+fn rename_in(value: &mut Value, subject: &str, place: &str) -> bool {
+    match value {
+        Value::Object(map) => map.iter_mut().fold(false, |done, (key, inner)| {
+            if key == "path" && inner.as_str() == Some(subject) {
+                *inner = place.into();
+                true
+            } else {
+                rename_in(inner, subject, place) || done
+            }
+        }),
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |done, item| rename_in(item, subject, place) || done)
+        }
+        _ => false,
+    }
 }
 
 /// A command line for a shell.
@@ -42,8 +135,14 @@ fn command(run: &RunArguments) -> String {
         flag("-C", workspace.display().to_string());
     }
     for (path, access) in &run.directories {
-        let mark = if *access == Access::ReadWrite { ":rw" } else { "" };
-        flag("--dir", format!("{}{mark}", path.display()));
+        let path = path.display();
+        let mark = match access {
+            Access::ReadWrite => ":rw",
+            // The path itself may end like a mark.
+            Access::ReadOnly if path.to_string().contains(':') => ":ro",
+            Access::ReadOnly => "",
+        };
+        flag("--dir", format!("{path}{mark}"));
     }
     if let Some(component) = &run.component {
         flag("--component", component.display().to_string());
@@ -66,8 +165,16 @@ fn command(run: &RunArguments) -> String {
     if run.read_only {
         words.push("--read-only".to_owned());
     }
+    if run.pairs.iter().any(|pair| pair.starts_with('-')) {
+        words.push("--".to_owned());
+    }
     words.push(run.name.clone());
     words.extend(run.pairs.iter().cloned());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    shell(&words)
+}
+
+fn shell(words: &[&str]) -> String {
     // A word with a NUL cannot have been typed.
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+    shlex::try_join(words.iter().copied()).unwrap_or_default()
 }

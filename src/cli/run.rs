@@ -13,12 +13,17 @@ use std::time::Duration;
 
 pub(super) async fn run(printer: &Printer, typed: &RunArguments) -> Exit {
     match call(typed).await {
-        Ok(reply) => tell(printer, typed, &reply),
-        Err(stop) => stop.tell(printer),
+        Ok((setting, reply)) => tell(printer, typed, &setting, &reply),
+        Err(stop) => {
+            if typed.output == OutputFormat::Json {
+                printer.json(&json!({ "ok": false, "outcome": "stopped", "message": stop.0 }));
+            }
+            stop.tell(printer)
+        }
     }
 }
 
-async fn call(typed: &RunArguments) -> Result<Reply, Stop> {
+async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
     let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
     let mut setting = Setting::open(typed.workspace.as_deref(), &typed.directories, limits)?;
     let profile = setting.profile(&typed.role)?;
@@ -26,11 +31,15 @@ async fn call(typed: &RunArguments) -> Result<Reply, Stop> {
         let name = path.display();
         let bytes = config::read_component(path, MAX_COMPONENT)
             .map_err(|error| Stop(format!("{name}: {error}"), Exit::Usage))?;
-        let added = setting.toolbox.add(path.clone(), bytes, grant(&typed.allow)).await;
-        added.map_err(|error| match error {
-            PackageError::Denied(denial) => Stop(denial.to_string(), Exit::Denied),
-            error => Stop(format!("{name}: {}", package_problem(&error)), Exit::Load),
-        })?;
+        match setting.toolbox.add(path.clone(), bytes, grant(&typed.allow)).await {
+            Ok(()) => {}
+            Err(PackageError::Denied(denial)) => {
+                let reply =
+                    Reply { outcome: Outcome::Denied(denial), notes: Vec::new(), time: Duration::ZERO };
+                return Ok((setting, reply));
+            }
+            Err(error) => return Err(Stop(format!("{name}: {}", package_problem(&error)), Exit::Load)),
+        }
     }
     let agent = setting.agent(profile, typed.read_only, &typed.deny)?;
     let arguments = match (&typed.arguments, setting.toolbox.find(&typed.name)) {
@@ -39,7 +48,8 @@ async fn call(typed: &RunArguments) -> Result<Reply, Stop> {
         // The toolbox answers, with the name that may be meant.
         (None, None) => String::new(),
     };
-    Ok(setting.toolbox.call(&agent, &typed.name, &arguments).await)
+    let reply = setting.toolbox.call(&agent, &typed.name, &arguments).await;
+    Ok((setting, reply))
 }
 
 fn package_problem(error: &PackageError) -> String {
@@ -65,33 +75,31 @@ fn pairs(words: &[String], definition: &Definition) -> Result<Value, Stop> {
     Ok(Value::Object(object))
 }
 
-fn tell(printer: &Printer, typed: &RunArguments, reply: &Reply) -> Exit {
-    if typed.output == OutputFormat::Json {
-        printer.json(&as_json(typed, reply));
-    }
+fn tell(printer: &Printer, typed: &RunArguments, setting: &Setting, reply: &Reply) -> Exit {
+    let written = match (typed.output, &reply.outcome) {
+        (OutputFormat::Json, _) => printer.json(&as_json(typed, setting, reply)),
+        (OutputFormat::Text, Outcome::Done(output)) => printer.result(&text_of(&output.content)),
+        (OutputFormat::Text, _) => Exit::Done,
+    };
     match &reply.outcome {
-        Outcome::Done(output) => {
-            if typed.output == OutputFormat::Text {
-                printer.result(&text_of(&output.content));
-            }
-            Exit::Done
-        }
+        Outcome::Done(_) => written,
         Outcome::Failed(error) => printer.error(&error.message, Exit::Failed),
         Outcome::Denied(denial) => {
             printer.note(&denial.to_string());
-            printer.hint(&remedy::line(denial, typed));
+            printer.hint(&remedy::line(denial, typed, setting));
             Exit::Denied
         }
         Outcome::Arguments(error) => {
             let exit = printer.error(&error.to_string(), Exit::Usage);
-            printer.hint(&format!("to see what it takes: ringfence tools inspect {}", typed.name));
+            printer.hint(&format!("to see what it takes: {}", remedy::look_at(typed)));
             exit
         }
         Outcome::Unknown { tool, near } => {
             let exit = printer.error(&format!("there is no tool `{tool}`"), Exit::Usage);
-            printer.hint(&match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "to see which there are: ringfence tools list".to_owned(),
+            printer.hint(&match (near, &typed.component) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, Some(_)) => format!("to see which there are: {}", remedy::look_at(typed)),
+                (None, None) => "to see which there are: ringfence tools list".to_owned(),
             });
             exit
         }
@@ -99,6 +107,7 @@ fn tell(printer: &Printer, typed: &RunArguments, reply: &Reply) -> Exit {
             let exit = match error {
                 CallError::Limit(LimitKind::Time) => Exit::TimedOut,
                 CallError::Load(_) => Exit::Load,
+                CallError::Directories(_) => Exit::Config,
                 _ => Exit::Failed,
             };
             printer.error(&error.to_string(), exit)
@@ -106,7 +115,7 @@ fn tell(printer: &Printer, typed: &RunArguments, reply: &Reply) -> Exit {
     }
 }
 
-fn as_json(typed: &RunArguments, reply: &Reply) -> Value {
+fn as_json(typed: &RunArguments, setting: &Setting, reply: &Reply) -> Value {
     let outcome = &reply.outcome;
     let mut object = json!({
         "ok": matches!(outcome, Outcome::Done(_)),
@@ -127,7 +136,7 @@ fn as_json(typed: &RunArguments, reply: &Reply) -> Value {
         Outcome::Denied(denial) => {
             map.insert("message".to_owned(), denial.to_string().into());
             map.insert("subject".to_owned(), denial.subject.clone().into());
-            map.insert("remedy".to_owned(), remedy::line(denial, typed).into());
+            map.insert("remedy".to_owned(), remedy::line(denial, typed, setting).into());
         }
         Outcome::Failed(error) => {
             map.insert("message".to_owned(), error.message.clone().into());

@@ -21,7 +21,7 @@ pub const HOME: Variable = Variable {
 /// Moves the cache alone.
 pub const CACHE_DIR: Variable = Variable {
     name: "RINGFENCE_CACHE_DIR",
-    help: "directory for compiled code, instead of the one in the cache",
+    help: "directory for what can be made again (compiled code lies in `code` below it), instead of the cache's",
 };
 
 /// What is logged to stderr.

@@ -5,7 +5,7 @@ use crate::authority::{
     Access, Capability, CapabilitySet, Directories, HostRule, Hosts, Profile, Rights, Role,
 };
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use toml::{Table, Value};
 
 /// What the user configured.
@@ -119,8 +119,12 @@ fn profile(name: &str, value: &Value) -> Result<Profile, String> {
     rights.directories = match strings(table, &at, "directories")? {
         None => Directories::everywhere(access),
         Some(paths) => {
-            if let Some(relative) = paths.iter().find(|path| !Path::new(path).is_absolute()) {
-                return Err(format!("{at}.directories: `{relative}` is not an absolute path"));
+            let named = |path: &&String| {
+                let path = Path::new(path);
+                path.is_absolute() && !path.components().any(|c| c == Component::ParentDir)
+            };
+            if let Some(unclear) = paths.iter().find(|path| !named(path)) {
+                return Err(format!("{at}.directories: `{unclear}` is not an absolute path without `..`"));
             }
             Directories::of(paths.into_iter().map(|path| (PathBuf::from(path), access)))
         }

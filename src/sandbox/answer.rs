@@ -91,8 +91,10 @@ impl Content {
     fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::Image { data, .. } => data.len(),
-            Self::ResourceLink { uri, name, .. } => uri.len() + name.len(),
+            Self::Image { mime_type, data } => mime_type.len() + data.len(),
+            Self::ResourceLink { uri, name, mime_type } => {
+                uri.len() + name.len() + mime_type.as_ref().map_or(0, String::len)
+            }
         }
     }
 }
@@ -106,6 +108,7 @@ pub(super) fn accept(
         Ok(wire) => wire,
         Err(wire::Error { kind, mut message }) => {
             message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+            message.shrink_to_fit();
             return Ok(Err(ToolError { kind, message }));
         }
     };

@@ -5,7 +5,7 @@ use super::bindings::exports::ringfence::tool::tool as wire;
 use super::bindings::{Bound, BoundPre};
 use super::engine::TICK;
 use super::error::CallError;
-use super::fence::{Preopen, Refusals};
+use super::fence::{Preopens, Refusals};
 use super::limits::{LimitKind, Limits};
 use super::state::{Note, RoleState, Shared};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) struct Job<S: RoleState> {
     pub(super) engine: Engine,
     pub(super) pre: BoundPre<S>,
     pub(super) ports: Arc<S::Ports>,
-    pub(super) preopens: Arc<[Preopen]>,
+    pub(super) preopens: Arc<Preopens>,
     pub(super) limits: Limits,
     pub(super) question: Question,
 }
@@ -119,6 +119,9 @@ fn ticks(time: Duration) -> u64 {
 /// What the engine says when a guest hands over more bytes at once than its fuel for that; it has no type of its own.
 const TOO_MUCH_COPIED: &str = "too much data is being copied between the host and the guest";
 
+/// What the engine says when a guest holds or lends too many handles, be they of its own making; no type of its own either.
+const TOO_MANY_LENT: &str = "store handle limit exceeded";
+
 /// What an error of the engine means.
 fn classify(error: &wasmtime::Error, hit: Option<LimitKind>) -> CallError {
     if let Some(limit) = error.downcast_ref::<LimitKind>() {
@@ -140,6 +143,9 @@ fn classify(error: &wasmtime::Error, hit: Option<LimitKind>) -> CallError {
         (Some(trap), None) => CallError::Trap(trap.to_string()),
         (None, None) if error.root_cause().to_string().starts_with(TOO_MUCH_COPIED) => {
             CallError::Limit(LimitKind::HostCopies)
+        }
+        (None, None) if error.root_cause().to_string().ends_with(TOO_MANY_LENT) => {
+            CallError::Limit(LimitKind::Handles)
         }
         (None, None) => CallError::Answer(error.root_cause().to_string()),
     }

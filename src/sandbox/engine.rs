@@ -101,7 +101,8 @@ fn run((state, wake): &(Mutex<State>, Condvar), engine: &EngineWeak) {
         let idle = state.lock().unwrap_or_else(PoisonError::into_inner);
         let state =
             wake.wait_while(idle, |s| s.running == 0 && !s.closed).unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
+        // Not before the last guest has ended: one that runs on with nobody waiting for it is stopped by the epoch alone.
+        if state.closed && state.running == 0 {
             return;
         }
         drop(state);

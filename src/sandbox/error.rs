@@ -73,6 +73,9 @@ pub enum CallError {
     /// The component answered with something that is not an answer.
     #[error("the component's answer cannot be read: {0}")]
     Answer(String),
+    /// Its directories cannot be handed over together.
+    #[error("the directories of this run cannot be handed over: {0}")]
+    Directories(String),
     /// The host's own fault; the call is over, the host goes on.
     #[error("the host failed in this call: {0}")]
     Host(String),
@@ -88,6 +91,7 @@ impl CallError {
             Self::Trap(_) => "trap",
             Self::Exit(_) => "exit",
             Self::Answer(_) => "answer",
+            Self::Directories(_) => "directories",
             Self::Host(_) => "host",
         }
     }

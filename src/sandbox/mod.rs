@@ -24,7 +24,7 @@ pub use answer::{Content, ErrorKind, Output, RawDefinition, ToolError};
 pub use digest::Digest;
 pub use engine::TICK;
 pub use error::{CallError, LoadError, SetupError};
-pub use fence::{Opened, Preopen, Refusal, Refusals};
+pub use fence::{Opened, Preopens, Refusal, Refusals};
 pub use limits::{LimitKind, Limits};
 pub use linkers::{link_cron, link_message, link_spawn, link_tasks};
 pub use state::{MainState, Note, RoleState, SubagentState};
@@ -69,7 +69,7 @@ pub struct Call<'a, S: RoleState> {
     /// What it is linked with; what it does not ask for is left out.
     pub capabilities: CapabilitySet,
     /// The directories that it is handed, the workspace first.
-    pub preopens: Arc<[Preopen]>,
+    pub preopens: Arc<Preopens>,
     /// What stands behind its interfaces.
     pub ports: Arc<S::Ports>,
     /// Its limits.
@@ -215,7 +215,7 @@ impl Sandbox {
         &self,
         component: &Component,
         capabilities: CapabilitySet,
-        preopens: Arc<[Preopen]>,
+        preopens: Arc<Preopens>,
         ports: Arc<S::Ports>,
         limits: &Limits,
         question: Question,

@@ -3,7 +3,7 @@
 //! [`MainState`] holds a courier, a spawner and a scheduler. [`SubagentState`] has no such fields, and does not implement
 //! the host traits that need them, so that linking them for it does not compile.
 
-use super::fence::{Fence, Preopen, Refusals, Temporaries};
+use super::fence::{Fence, Preopens, Refusals, Temporaries};
 use super::limits::{Limits, Meter};
 use super::ports::{Courier, Executor, MainPorts, Scheduler, SharedPorts, Spawner};
 use super::wasi::Dice;
@@ -19,7 +19,7 @@ pub struct Shared {
     wasi: WasiCtx,
     table: ResourceTable,
     files: WasiFilesystemCtx,
-    preopens: Arc<[Preopen]>,
+    preopens: Arc<Preopens>,
     random: WasiRandomCtx,
     random_most: u64,
     pub(super) meter: Meter,
@@ -54,17 +54,24 @@ impl Notes {
             return;
         }
         message.truncate(message.floor_char_boundary(self.longest));
+        // What was cut off goes now: a thousand lines of megabytes would stay until the call ends.
+        message.shrink_to_fit();
         self.lines.push(Note { level, message });
     }
 }
 
 impl Shared {
-    pub(super) fn new(limits: &Limits, preopens: Arc<[Preopen]>, ports: &SharedPorts) -> Self {
+    pub(super) fn new(limits: &Limits, preopens: Arc<Preopens>, ports: &SharedPorts) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         // No arguments, no environment, closed stdin, stdout and stderr that go nowhere, no addresses.
-        let wasi =
-            WasiCtxBuilder::new().allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false).build();
+        let mut wasi = WasiCtxBuilder::new();
+        wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
+        if let Some(cwd) = &preopens.cwd {
+            // A name, not a right: it says where relative paths begin.
+            wasi.initial_cwd(cwd);
+        }
+        let wasi = wasi.build();
         Self {
             wasi,
             table,

@@ -64,10 +64,15 @@ impl Survey {
         if bytes.len() > MAX_COMPONENT {
             return Err(LoadError::TooLarge { size: bytes.len(), most: MAX_COMPONENT });
         }
+        if !bytes.starts_with(b"\0asm") {
+            return Err(LoadError::NotAComponent("it does not begin as WebAssembly does".to_owned()));
+        }
         let digest = Digest::of(bytes);
         let mut survey = Self { digest, size: bytes.len(), imports: Vec::new(), exports: Vec::new() };
-        let malformed =
-            |error: wasmparser::BinaryReaderError| LoadError::NotAComponent(error.message().to_owned());
+        // Its first line says what is wrong; what may follow is a dump of the bytes.
+        let malformed = |error: wasmparser::BinaryReaderError| {
+            LoadError::NotAComponent(error.message().lines().next().unwrap_or_default().to_owned())
+        };
         let mut parser = Parser::new(0);
         let mut rest = bytes;
         let mut outer = Vec::new();

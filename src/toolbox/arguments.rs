@@ -13,6 +13,12 @@ const TOLD_BYTES: usize = 240;
 /// Bytes of the arguments of one call, at most.
 const MAX_ARGUMENTS: usize = 4 << 20;
 
+/// Parts of the schema times values among the arguments: what a check may cost, since nothing interrupts it.
+const MAX_STEPS: usize = 20_000_000;
+
+/// The same for saying what is wrong: all that is wrong is found before the first of it is told.
+const MAX_STEPS_TOLD: usize = 1_000_000;
+
 /// Arguments that no guest is given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid arguments for `{tool}`: {}", problems.join("; "))]
@@ -41,12 +47,31 @@ pub fn prepare(definition: &Definition, text: &str) -> Result<Value, ArgumentErr
         .ok_or_else(|| refuse(vec!["they must be a JSON object".to_owned()]))?;
     cast(&mut value, &definition.input_schema);
     let validator = definition.validator().map_err(|e| refuse(vec![e]))?;
+    let steps = count(&value).saturating_mul(definition.weight);
+    if steps > MAX_STEPS {
+        return Err(refuse(vec!["they hold too many values to be checked".to_owned()]));
+    }
+    if validator.is_valid(&value) {
+        return Ok(value);
+    }
+    if steps > MAX_STEPS_TOLD {
+        return Err(refuse(vec!["they do not fit, and hold too many values to say where".to_owned()]));
+    }
     let problems: Vec<String> = validator
         .iter_errors(&value)
         .take(TOLD)
         .map(|error| told(&error, &definition.input_schema))
         .collect();
-    if problems.is_empty() { Ok(value) } else { Err(refuse(problems)) }
+    Err(refuse(problems))
+}
+
+/// A value and the values in it.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(count).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 /// The object in what was sent: itself, in a string, or as the only member `arguments`. `null` is an empty object.
@@ -152,8 +177,9 @@ fn cast_scalar(value: &Value, schema: &Value) -> Option<Value> {
             let whole = float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0;
             whole.then(|| Value::from(float as i64))
         }
+        // Whole numbers alone: 1.10 would become "1.1", and a long one lose its digits.
         Value::Number(number) if allows("string") && !allows("number") && !allows("integer") => {
-            Some(number.to_string().into())
+            (number.is_i64() || number.is_u64()).then(|| number.to_string().into())
         }
         Value::Bool(truth) if allows("string") && !allows("boolean") => Some(truth.to_string().into()),
         _ => None,
@@ -175,5 +201,5 @@ fn told(error: &jsonschema::ValidationError<'_>, schema: &Value) -> String {
         }
     }
     text.truncate(text.floor_char_boundary(TOLD_BYTES));
-    text
+    name::escape_controls(&text)
 }

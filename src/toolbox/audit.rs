@@ -1,6 +1,7 @@
 //! One row for every call, whatever became of it.
 
 use super::agent::Agent;
+use super::name::one_line;
 use super::outcome::{Outcome, Reply};
 use crate::authority::Effective;
 use crate::sandbox::Digest;
@@ -22,14 +23,17 @@ pub(super) fn write(row: &Row<'_>, reply: &Reply) {
         Outcome::Done(output) => super::outcome::text_of(&output.content).len(),
         _ => 0,
     };
+    // As text fields, which a log shows in quotes: what a model or a guest wrote forges neither a row nor a field of one.
+    let tool = one_line(row.tool);
+    let who = one_line(&row.agent.id);
     let grant =
         row.effective.map(|effective| effective.rights().capabilities.to_string()).unwrap_or_default();
     tracing::info!(
         target: TARGET,
-        who = %row.agent.id.escape_debug(),
-        role = %row.agent.profile.name,
-        tool = %row.tool.escape_debug(),
-        package = ?row.package,
+        who = who.as_str(),
+        role = row.agent.profile.name.as_str(),
+        tool = tool.as_str(),
+        package = %row.package.map(|digest| digest.to_string()).unwrap_or_default(),
         grant = %grant,
         outcome = reply.outcome.name(),
         kind = reply.outcome.kind().unwrap_or(""),
@@ -39,6 +43,7 @@ pub(super) fn write(row: &Row<'_>, reply: &Reply) {
         "call"
     );
     for note in &reply.notes {
-        tracing::info!(target: "ringfence::guest", tool = %row.tool.escape_debug(), level = note.level, "{}", note.message);
+        let line = one_line(&note.message);
+        tracing::info!(target: "ringfence::guest", tool = tool.as_str(), level = note.level, line = line.as_str());
     }
 }

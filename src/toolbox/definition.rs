@@ -1,6 +1,7 @@
 //! Definitions: what a tool says of itself, checked before a model ever sees it.
 
 use super::name::{self, MAX_DESCRIPTION, MAX_NAME};
+use super::schema::weigh;
 use crate::sandbox::RawDefinition;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub struct Definition {
     pub input_schema: Value,
     /// JSON Schema 2020-12 of its structured output.
     pub output_schema: Option<Value>,
+    /// Parts of the input schema, counted as often as it refers to them.
+    pub(super) weight: usize,
     /// Made at the first call: most definitions are only shown.
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -60,17 +63,20 @@ impl Definition {
                 u32::from(c)
             )));
         }
-        let input_schema = schema(&raw.input_schema).map_err(|e| refuse(format!("its input schema {e}")))?;
+        let (input_schema, weight) =
+            schema(&raw.input_schema).map_err(|e| refuse(format!("its input schema {e}")))?;
         if input_schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(refuse("its input schema is not of \"type\": \"object\" at the root".to_owned()));
         }
         let output_schema = raw.output_schema.as_deref().map(schema).transpose();
         let output_schema = output_schema.map_err(|e| refuse(format!("its output schema {e}")))?;
+        let output_schema = output_schema.map(|(schema, _)| schema);
         let definition = Self {
             name: raw.name,
             description: raw.description,
             input_schema,
             output_schema,
+            weight,
             validator: OnceLock::new(),
         };
         Ok(definition)
@@ -116,7 +122,7 @@ impl Definition {
             jsonschema::options()
                 .with_draft(jsonschema::Draft::Draft202012)
                 // Linear in the text: a tool's pattern must not hang the host.
-                .with_pattern_options(PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20))
+                .with_pattern_options(PatternOptions::regex().size_limit(1 << 18).dfa_size_limit(1 << 20))
                 .build(&self.input_schema)
                 .map_err(|error| error.to_string())
         });
@@ -124,8 +130,8 @@ impl Definition {
     }
 }
 
-/// Reads a schema; the rest of a sentence about it when it cannot be used.
-fn schema(text: &str) -> Result<Value, String> {
+/// Reads a schema and weighs it; the rest of a sentence about it when it cannot be used.
+fn schema(text: &str) -> Result<(Value, usize), String> {
     if text.len() > MAX_SCHEMA {
         return Err(format!("has {} bytes; at most {MAX_SCHEMA}", text.len()));
     }
@@ -133,7 +139,8 @@ fn schema(text: &str) -> Result<Value, String> {
     if let Some(found) = text_problem(&value) {
         return Err(found);
     }
-    Ok(value)
+    let weight = weigh(&value)?;
+    Ok((value, weight))
 }
 
 /// References that leave the schema, and texts that nobody sees.

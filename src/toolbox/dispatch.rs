@@ -2,17 +2,18 @@
 
 use super::agent::{Agent, Ports};
 use super::audit::{self, Row};
-use super::name::escape_controls;
+use super::name::{escape_controls, one_line};
 use super::outcome::{Outcome, Reply};
-use super::outside::Held;
+use super::outside::{self, Held};
 use super::package::{Origin, Package};
 use super::{Toolbox, arguments};
-use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Remedy};
+use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Grant, Remedy, Rights};
 use crate::sandbox::{
-    Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Preopen, Refusals, ToolError,
-    objections,
+    Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Note, Preopens, Refusals,
+    ToolError, objections,
 };
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ impl Toolbox {
         let mut row = Row { agent, tool, package: None, effective: None, refusals: 0 };
         let Some((package, definition)) = self.find(tool) else {
             let near = super::name::nearest(tool, self.names()).map(str::to_owned);
-            let unknown = Outcome::Unknown { tool: escape_controls(tool), near };
+            row.tool = super::name::start(tool);
+            let unknown = Outcome::Unknown { tool: one_line(row.tool), near };
             return finish(&row, unknown, started.elapsed());
         };
         let effective = agent.effective(&package.grant);
@@ -46,7 +48,7 @@ impl Toolbox {
         let preopens = match self.preopens(&effective) {
             Ok(preopens) => preopens,
             Err(error) => {
-                let error = CallError::Host(error.to_string());
+                let error = CallError::Directories(error.to_string());
                 return finish(&row, Outcome::Ended(error), started.elapsed());
             }
         };
@@ -54,14 +56,10 @@ impl Toolbox {
         row.refusals = called.refusals.count;
         let directories = &effective.rights().directories;
         let held = Held { workspace: self.opened.workspace(), directories };
-        let context = Context { agent, tool, held, arguments: &prepared };
+        let context = Context { agent, grant: &package.grant, tool, held, arguments: &prepared };
         let outcome = match called.answer {
             Ok(Ok(mut output)) => {
-                for content in &mut output.content {
-                    if let Content::Text(text) = content {
-                        *text = escape_controls(text);
-                    }
-                }
+                output.content.iter_mut().for_each(plain);
                 if package.origin == Origin::BuiltIn {
                     agent.recall.note(tool, &prepared, &mut output);
                 }
@@ -71,7 +69,12 @@ impl Toolbox {
             Err(CallError::Denied(denial)) => Outcome::Denied(denial),
             Err(error) => Outcome::Ended(error),
         };
-        let reply = Reply { outcome, notes: called.notes, time: started.elapsed() };
+        let mut notes = called.notes;
+        if called.notes_dropped > 0 {
+            let message = format!("{} more lines were dropped", called.notes_dropped);
+            notes.push(Note { level: "warn", message });
+        }
+        let reply = Reply { outcome, notes, time: started.elapsed() };
         audit::write(&row, &reply);
         reply
     }
@@ -99,7 +102,7 @@ impl Toolbox {
         objections(&component.survey, Asker { tool, profile, ceiling, grant, flags: &flags })
     }
 
-    fn preopens(&self, effective: &Effective) -> Result<Arc<[Preopen]>, crate::sandbox::SetupError> {
+    fn preopens(&self, effective: &Effective) -> Result<Arc<Preopens>, crate::sandbox::SetupError> {
         if !effective.holds(Capability::Files) {
             return Ok(Arc::default());
         }
@@ -111,7 +114,7 @@ impl Toolbox {
         agent: &Agent,
         component: &Component,
         effective: &Effective,
-        preopens: Arc<[Preopen]>,
+        preopens: Arc<Preopens>,
         tool: &str,
         arguments: String,
     ) -> Called {
@@ -134,6 +137,19 @@ impl Toolbox {
     }
 }
 
+/// Leaves nothing in a guest's answer that a terminal would act on; what is no text is shown within a line.
+fn plain(content: &mut Content) {
+    match content {
+        Content::Text(text) => *text = escape_controls(text),
+        Content::Image { mime_type, .. } => *mime_type = one_line(mime_type),
+        Content::ResourceLink { uri, name, mime_type } => {
+            for part in [Some(uri), Some(name), mime_type.as_mut()].into_iter().flatten() {
+                *part = one_line(part);
+            }
+        }
+    }
+}
+
 fn finish(row: &Row<'_>, outcome: Outcome, time: Duration) -> Reply {
     let reply = Reply { outcome, notes: Vec::new(), time };
     audit::write(row, &reply);
@@ -142,6 +158,7 @@ fn finish(row: &Row<'_>, outcome: Outcome, time: Duration) -> Reply {
 
 struct Context<'a> {
     agent: &'a Agent,
+    grant: &'a Grant,
     tool: &'a str,
     held: Held<'a>,
     arguments: &'a Value,
@@ -156,18 +173,24 @@ impl Context<'_> {
             return Outcome::Failed(error);
         }
         let seen = refusals.kept.first().map(|refusal| (refusal.kind, refusal.path.clone()));
-        let named = || self.held.outside(self.arguments).map(|p| (DenialKind::OutsideWorkspace, p));
+        let lacking = |wanted| self.held.lacking(self.arguments, wanted);
+        let named = || lacking(Access::ReadOnly).map(|path| (DenialKind::OutsideWorkspace, path));
         let Some((kind, mut path)) = seen.or_else(named) else { return Outcome::Failed(error) };
-        // A write begins with a temporary file beside its target; the target is what was asked for.
+        // What a guest writes to may be a temporary file, or named from within another directory: what was asked for says
+        // more to a person.
+        if kind == DenialKind::ReadOnly {
+            path = lacking(Access::ReadWrite).unwrap_or(path);
+        }
         if path.contains(TEMPORARY) {
-            path = path.rsplit_once('/').map_or(".", |(directory, _)| directory).to_owned();
+            path = outside::first(self.arguments).unwrap_or(path);
         }
         let remedy = self.remedy(kind, &path);
         Outcome::Denied(Box::new(Denial {
             kind,
             tool: self.tool.to_owned(),
             role: self.agent.profile.name.clone(),
-            subject: escape_controls(&path),
+            // The guest's own text, in a line of the host's.
+            subject: one_line(&path),
             capability: Some(Capability::Files),
             remedy,
         }))
@@ -176,20 +199,39 @@ impl Context<'_> {
     fn remedy(&self, kind: DenialKind, path: &str) -> Remedy {
         let nothing = |why: &str| Remedy::Nothing(why.to_owned());
         match kind {
-            DenialKind::OutsideWorkspace => match self.held.missing_directory(path) {
-                Some(directory) => {
-                    let writes = self.held.directories.iter().any(|(_, a)| a == Access::ReadWrite);
-                    Remedy::AllowDirectory(
-                        directory,
-                        if writes { Access::ReadWrite } else { Access::ReadOnly },
-                    )
+            DenialKind::OutsideWorkspace | DenialKind::ReadOnly => {
+                let Some(place) = self.held.place(path) else {
+                    return nothing("`~` is not expanded here; write the whole path");
+                };
+                let writes = self.grant.0.directories.iter().any(|(_, access)| access == Access::ReadWrite);
+                let wanted = if writes { Access::ReadWrite } else { Access::ReadOnly };
+                let inside = self.held.directories.access(&place).is_some();
+                if inside && kind == DenialKind::OutsideWorkspace {
+                    nothing("links that lead outside are never followed")
+                } else {
+                    self.lift(&place, wanted)
                 }
-                None => nothing("links that lead outside are never followed"),
-            },
-            DenialKind::ReadOnly => Remedy::Unwithhold("writing".to_owned()),
+            }
             DenialKind::HardLink => nothing("replace the file by a copy of itself"),
             DenialKind::SpecialFile => nothing("only regular files are opened"),
             _ => nothing("tools make no such links"),
+        }
+    }
+
+    /// What would give the access that is missing at a place: told by the first of run, role and profile that lacks it.
+    fn lift(&self, place: &Path, wanted: Access) -> Remedy {
+        let gives = |rights: &Rights| rights.directories.access(place) >= Some(wanted);
+        let run = self.agent.left().0;
+        if gives(&run) && gives(&self.agent.ceiling.0) {
+            if gives(&self.agent.profile.rights) {
+                Remedy::Nothing("the tool was granted reading alone".to_owned())
+            } else {
+                Remedy::UseRole(self.agent.profile.role)
+            }
+        } else if place.starts_with(self.held.workspace) {
+            Remedy::Unwithhold("writing".to_owned())
+        } else {
+            Remedy::AllowDirectory(place.to_owned(), wanted)
         }
     }
 }

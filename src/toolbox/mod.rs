@@ -11,6 +11,7 @@ mod outcome;
 mod outside;
 mod package;
 mod recall;
+mod schema;
 
 pub use crate::sandbox::{Content, ErrorKind, Output, ToolError};
 pub use agent::{Agent, Ports, RoleMismatch};

@@ -13,6 +13,11 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
+/// As much of what was given for a name as a name can have, and a little more to show that it is none.
+pub(super) fn start(name: &str) -> &str {
+    name.get(..name.floor_char_boundary(2 * MAX_NAME)).unwrap_or_default()
+}
+
 /// What a name looks like: two names with one look are taken for each other.
 pub fn look(name: &str) -> String {
     name.bytes()
@@ -59,8 +64,28 @@ pub fn escape_controls(text: &str) -> String {
     escaped
 }
 
+/// The same as one line, in which nothing is hidden either: for what is shown as a part of a line of the host's own.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => line.push_str("\\n"),
+            '\t' => line.push_str("\\t"),
+            c if invisible(c.encode_utf8(&mut [0; 4])).is_some() => {
+                line.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+            }
+            c => line.push(c),
+        }
+    }
+    line
+}
+
 /// The known name nearest to one that is not known, if just one is near enough.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    // What is longer than any name is near to none, and too long to compare.
+    if name.len() > 2 * MAX_NAME {
+        return None;
+    }
     let wanted = look(name);
     let mut scored: Vec<(usize, &str)> =
         known.into_iter().map(|k| (strsim::damerau_levenshtein(&look(k), &wanted), k)).collect();

@@ -1,6 +1,6 @@
 //! Places outside that arguments name, judged by their text alone.
 
-use crate::authority::Directories;
+use crate::authority::{Access, Directories};
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,32 +15,22 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// The first path among the arguments that names a place outside of what is held.
-    pub(super) fn outside(self, arguments: &Value) -> Option<String> {
-        paths(arguments, DEPTH).into_iter().find(|path| self.is_outside(path)).map(str::to_owned)
+    /// The first path among the arguments that names a place where less than `wanted` is held.
+    pub(super) fn lacking(self, arguments: &Value, wanted: Access) -> Option<String> {
+        let lacks =
+            |path: &&str| self.place(path).is_none_or(|at| self.directories.access(&at) < Some(wanted));
+        paths(arguments, DEPTH).into_iter().find(lacks).map(str::to_owned)
     }
 
-    /// The directory that would have to be granted for `path`, if it names a place outside of what is held.
-    pub(super) fn missing_directory(self, path: &str) -> Option<PathBuf> {
-        if is_home(path) || !self.is_outside(path) {
-            return None;
-        }
-        self.place(path)?.parent().map(Path::to_owned)
-    }
-
-    fn is_outside(self, path: &str) -> bool {
-        is_home(path) || self.place(path).is_some_and(|at| self.directories.access(&at).is_none())
-    }
-
-    /// Where a path argument leads by its text.
-    fn place(self, path: &str) -> Option<PathBuf> {
-        normalise(&self.workspace.join(path))
+    /// Where a path argument leads by its text. A home directory is no place: nothing here expands `~`.
+    pub(super) fn place(self, path: &str) -> Option<PathBuf> {
+        if path == "~" || path.starts_with("~/") { None } else { normalise(&self.workspace.join(path)) }
     }
 }
 
-/// A home directory is never a part of the workspace, whatever is in it.
-fn is_home(path: &str) -> bool {
-    path == "~" || path.starts_with("~/")
+/// The first path among the arguments.
+pub(super) fn first(arguments: &Value) -> Option<String> {
+    paths(arguments, DEPTH).first().map(|path| (*path).to_owned())
 }
 
 fn paths(value: &Value, depth: usize) -> Vec<&str> {

@@ -6,13 +6,10 @@ use crate::support::{self, World};
 use ringfence::sandbox::LimitKind;
 use serde_json::{Value, json};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A time limit that tests can wait for.
 const SHORT: Duration = Duration::from_millis(300);
-
-/// Far beyond [`SHORT`], far below the default.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An honest workspace with one hostile component.
 fn with(component: &str, grants: &[&str]) -> World {
@@ -53,9 +50,7 @@ fn assert_ends(w: &World, tool: &str, arguments: Value, ways: &[&str]) {
 fn escape_148_endless_loops_end_in_time() {
     let w = with_short_time("limits_time");
     for tool in ["spin", "spin_in_host_calls"] {
-        let started = Instant::now();
         assert_limit(&w, tool, json!({}), LimitKind::Time);
-        assert!(started.elapsed() < PATIENCE, "{tool}: {:?}", started.elapsed());
     }
 }
 
@@ -63,9 +58,7 @@ fn escape_148_endless_loops_end_in_time() {
 fn escape_148_sleeping_in_the_host_ends_in_time() {
     let w = with_short_time("limits_time");
     for tool in ["sleep_blocked", "sleep_polling"] {
-        let started = Instant::now();
         assert_limit(&w, tool, json!({ "milliseconds": 3_600_000 }), LimitKind::Time);
-        assert!(started.elapsed() < PATIENCE, "{tool}: {:?}", started.elapsed());
         assert_eq!(w.call(tool, json!({ "milliseconds": 5 })).text(), "slept");
     }
 }

@@ -65,7 +65,7 @@ impl Tool for FindFiles {
         let mut hits = Hits::new(page, arguments.sort == Sort::Modified);
         let mut unreadable = 0;
         while let Some(found) = walk.next() {
-            let wanted = has_words(found.place.relative(), &words)
+            let wanted = has_words(&found.place.shown(), &words)
                 && filter.admits(&found.place, walk.relative(&found.place));
             if !wanted {
                 continue;

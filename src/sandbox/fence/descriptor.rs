@@ -1,9 +1,9 @@
 //! The methods of a descriptor: those that the fence decides, and those that it hands on.
 
 use super::open::Wanted;
-use super::{Fence, listing, paths};
+use super::{Fence, listing, paths, stream};
 use crate::authority::DenialKind;
-use cap_primitives::fs::{FollowSymlinks, Metadata, MetadataExt as _};
+use cap_primitives::fs::{FollowSymlinks, Metadata};
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
@@ -133,17 +133,17 @@ impl HostDescriptor for Fence<'_> {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         let dir = self.dir(&handle)?;
-        let plain = paths::plain(&path)?.0.to_owned();
-        let follows = follow.contains(PathFlags::SYMLINK_FOLLOW);
-        let follow_links = if follows { FollowSymlinks::Yes } else { FollowSymlinks::No };
-        if let Ok(stat) = cap_primitives::fs::stat(&dir.dir, plain.as_ref(), follow_links)
-            && stat.is_file()
-            && stat.nlink() > 1
-        {
-            return Err(self.refuse(DenialKind::HardLink, &path));
+        if dir.perms == FsPerms::ReadOnly {
+            return Err(self.refuse(DenialKind::ReadOnly, &path));
         }
-        let set = self.wasi.set_times_at(handle, follow, plain, accessed, modified).await;
-        self.seen(set, true, &dir, &path)
+        // Opened and judged as for reading, and then set on what was opened: by its path it could be another file by then, and
+        // a pipe would keep whoever opens it waiting. So the times of a link itself cannot be set.
+        let wanted = Wanted { follow, open: OpenFlags::empty(), flags: DescriptorFlags::READ };
+        let opened = self.open_below(&dir, &path, &wanted)?;
+        let opened = self.wasi.table.push(opened)?;
+        let set = self.wasi.set_times(Resource::new_own(opened.rep()), accessed, modified).await;
+        self.wasi.table.delete(opened)?;
+        set
     }
 
     async fn stat_at(&mut self, handle: Handle, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
@@ -249,11 +249,13 @@ impl HostDescriptor for Fence<'_> {
     }
 
     fn write_via_stream(&mut self, handle: Handle, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
-        self.wasi.write_via_stream(handle, offset)
+        let stream = self.wasi.write_via_stream(handle, offset)?;
+        Ok(stream::bound(self.wasi.table, stream)?)
     }
 
     fn append_via_stream(&mut self, handle: Handle) -> FsResult<Resource<DynOutputStream>> {
-        self.wasi.append_via_stream(handle)
+        let stream = self.wasi.append_via_stream(handle)?;
+        Ok(stream::bound(self.wasi.table, stream)?)
     }
 
     fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {

@@ -11,9 +11,10 @@ mod paths;
 mod preopen;
 mod refusals;
 mod rename;
+mod stream;
 mod temporary;
 
-pub use preopen::{Opened, Preopen};
+pub use preopen::{Opened, Preopens};
 pub use refusals::{Refusal, Refusals};
 pub(super) use temporary::Temporaries;
 
@@ -27,7 +28,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 /// Files, as one call sees them.
 pub(super) struct Fence<'a> {
     pub(super) wasi: WasiFilesystemCtxView<'a>,
-    pub(super) preopens: &'a [Preopen],
+    pub(super) preopens: &'a Preopens,
     pub(super) refusals: &'a mut Refusals,
     pub(super) temporaries: &'a mut Temporaries,
 }
@@ -51,8 +52,8 @@ impl Fence<'_> {
 
 impl preopens::Host for Fence<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let mut directories = Vec::with_capacity(self.preopens.len());
-        for preopen in self.preopens {
+        let mut directories = Vec::with_capacity(self.preopens.dirs.len());
+        for preopen in &self.preopens.dirs {
             let handle = self.wasi.table.push(Descriptor::Dir(preopen.dir.clone()))?;
             directories.push((handle, preopen.name.clone()));
         }

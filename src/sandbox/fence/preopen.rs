@@ -4,7 +4,8 @@ use crate::authority::{Access, Directories};
 use crate::sandbox::error::SetupError;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wasmtime_wasi::filesystem::Dir;
@@ -12,7 +13,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 
 /// One directory, as a guest is handed it.
 #[derive(Clone)]
-pub struct Preopen {
+pub(in crate::sandbox) struct Preopen {
     /// Its absolute path on the host: guests and people name files the same way.
     pub(super) name: String,
     pub(super) dir: Dir,
@@ -22,6 +23,14 @@ impl std::fmt::Debug for Preopen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Preopen({} {:?})", self.name, self.dir.perms)
     }
+}
+
+/// What a call is handed.
+#[derive(Debug, Default)]
+pub struct Preopens {
+    /// Where relative paths begin: the workspace, whether or not it is among the directories.
+    pub(in crate::sandbox) cwd: Option<String>,
+    pub(in crate::sandbox) dirs: Vec<Preopen>,
 }
 
 /// A device and an inode: what a directory is, whatever it is called.
@@ -67,41 +76,49 @@ impl Opened {
         &self.workspace
     }
 
-    /// What a call with these rights is handed, the workspace first.
+    /// What a call with these rights is handed.
     ///
     /// # Errors
     ///
     /// When two trees overlap with different rights, or a right is to a directory that is not held.
-    pub fn preopens(&self, rights: &Directories) -> Result<Arc<[Preopen]>, SetupError> {
+    pub fn preopens(&self, rights: &Directories) -> Result<Arc<Preopens>, SetupError> {
         if let Some((above, below)) = rights.overlap() {
             return Err(overlapping(above, below));
         }
-        let mut preopens: Vec<(bool, Preopen)> = Vec::new();
+        let mut preopens = Preopens { cwd: self.workspace.to_str().map(str::to_owned), dirs: Vec::new() };
         let mut seen: Vec<(Identity, &Path, Access)> = Vec::new();
         for (path, access) in rights.iter() {
-            let error = |reason: &str| SetupError::Directory {
-                path: path.display().to_string(),
-                reason: reason.to_owned(),
-            };
-            let (held, identity) = self.held.get(path).ok_or_else(|| error("it is not held"))?;
+            let error = |reason: String| SetupError::Directory { path: path.display().to_string(), reason };
+            let (handle, identity) = self.handle(path).map_err(|e| error(e.to_string()))?;
             // The same directory under another name (a bind mount) must not have other rights there.
             if let Some((_, other, _)) =
-                seen.iter().find(|(known, _, most)| known == identity && *most != access)
+                seen.iter().find(|(known, _, most)| *known == identity && *most != access)
             {
                 return Err(overlapping(other, path));
             }
-            seen.push((*identity, path, access));
-            let name = path.to_str().ok_or_else(|| error("its path is not UTF-8"))?.to_owned();
-            let handle = held.try_clone().map_err(|e| error(&e.to_string()))?;
+            seen.push((identity, path, access));
+            let name = path.to_str().ok_or_else(|| error("its path is not UTF-8".to_owned()))?.to_owned();
             let (perms, mode) = match access {
                 Access::ReadOnly => (FsPerms::ReadOnly, OpenMode::READ),
                 Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
             };
-            let dir = Dir::new(handle.into(), perms, mode, true);
-            preopens.push((path != self.workspace, Preopen { name, dir }));
+            preopens.dirs.push(Preopen { name, dir: Dir::new(handle, perms, mode, true) });
         }
-        preopens.sort_by_key(|(other, _)| *other);
-        Ok(preopens.into_iter().map(|(_, preopen)| preopen).collect())
+        Ok(Arc::new(preopens))
+    }
+
+    /// A handle to a directory that is held, or that lies in one that is: narrower rights need not be named when the
+    /// program starts. It is looked up below the handle that is held, so it cannot lie elsewhere.
+    fn handle(&self, path: &Path) -> std::io::Result<(File, Identity)> {
+        if let Some((held, identity)) = self.held.get(path) {
+            return Ok((held.try_clone()?.into(), *identity));
+        }
+        let above =
+            path.ancestors().find_map(|above| Some((self.held.get(above)?, path.strip_prefix(above).ok()?)));
+        let ((held, _), below) = above.ok_or_else(|| std::io::Error::other("it is not held"))?;
+        let opened = cap_primitives::fs::open_dir(&held.try_clone()?.into(), below)?;
+        let identity = identity_of(&opened)?;
+        Ok((opened, identity))
     }
 }
 
@@ -117,7 +134,7 @@ fn open_dir(path: &Path) -> std::io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-fn identity_of(fd: &OwnedFd) -> std::io::Result<Identity> {
+fn identity_of(fd: &impl AsFd) -> std::io::Result<Identity> {
     let stat = rustix::fs::fstat(fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return Err(std::io::Error::from(std::io::ErrorKind::NotADirectory));

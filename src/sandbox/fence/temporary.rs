@@ -8,6 +8,10 @@ use std::sync::Arc;
 /// What tools call their temporary files.
 const PREFIX: &str = ".ringfence-tmp-";
 
+/// Temporary files that are remembered at once. A tool has one at a time; whoever makes hundreds leaves the rest behind,
+/// instead of descriptors in the host that no limit counts.
+const MOST: usize = 16;
+
 /// The temporary files of one call.
 #[derive(Debug, Default)]
 pub(in crate::sandbox) struct Temporaries(Vec<(Arc<File>, String)>);
@@ -16,7 +20,7 @@ impl Temporaries {
     /// Notes a file that was just created, if it is called like a temporary one.
     pub(super) fn created(&mut self, dir: &Arc<File>, path: &str) {
         let name = Path::new(path).file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with(PREFIX)) {
+        if self.0.len() < MOST && name.is_some_and(|name| name.starts_with(PREFIX)) {
             self.0.push((Arc::clone(dir), path.to_owned()));
         }
     }
@@ -31,7 +35,7 @@ impl Drop for Temporaries {
     fn drop(&mut self) {
         for (dir, path) in &self.0 {
             if let Err(error) = remove_file(dir, path.as_ref()) {
-                tracing::debug!("temporary file {path} stays: {error}");
+                tracing::debug!("temporary file {path:?} stays: {error}");
             }
         }
     }

@@ -11,4 +11,4 @@ pub use effects::Snapshot;
 pub use guests::{hostile, wat};
 pub use recorder::Recorder;
 pub use reply::Reply;
-pub use world::World;
+pub use world::{Conversation, World, code_cache};

@@ -27,10 +27,20 @@ pub struct World {
     read_only: bool,
     limits: Limits,
     profile: Option<Profile>,
+    cache: PathBuf,
     recorder: Recorder,
     runtime: Runtime,
     toolbox: OnceLock<RwLock<Toolbox>>,
     main: OnceLock<Agent>,
+}
+
+/// Somebody hears every event from the first one on. Without that, an event that is first written by a test which does not
+/// look is switched off for good, also for a test that starts to look at the same moment.
+fn listen_from_the_start() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
+    });
 }
 
 /// A caller of its own in a world.
@@ -46,6 +56,7 @@ impl World {
 
     /// With the workspace at this path below the temporary directory.
     pub fn below(name: &str) -> Self {
+        listen_from_the_start();
         let temp = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(temp.path()).unwrap();
         fs::create_dir_all(root.join(name)).unwrap();
@@ -58,6 +69,7 @@ impl World {
             read_only: false,
             limits: Limits::default(),
             profile: None,
+            cache: code_cache(),
             recorder: Recorder::default(),
             runtime: tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
@@ -84,6 +96,12 @@ impl World {
         self
     }
 
+    /// With native code kept here, and not where all tests keep it.
+    pub fn with_cache(mut self, dir: PathBuf) -> Self {
+        self.cache = dir;
+        self
+    }
+
     /// Every call as this profile.
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
@@ -94,7 +112,7 @@ impl World {
         self.toolbox.get_or_init(|| {
             let others: Vec<PathBuf> = self.directories.iter().map(|(path, _)| path.clone()).collect();
             let opened = Opened::open(&self.workspace, &others, &[]).unwrap();
-            RwLock::new(Toolbox::new(opened, Some(&code_cache()), self.limits.clone()).unwrap())
+            RwLock::new(Toolbox::new(opened, Some(&self.cache), self.limits.clone()).unwrap())
         })
     }
 

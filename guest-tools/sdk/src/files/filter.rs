@@ -43,7 +43,7 @@ impl Filter {
     /// or from the workspace.
     pub fn admits(&self, place: &Place<'_>, below: &str) -> bool {
         let by_glob = self.glob.as_ref().is_none_or(|glob| match glob.on_path {
-            true => glob.matcher.is_match(place.relative()) || glob.matcher.is_match(below),
+            true => glob.matcher.is_match(place.shown()) || glob.matcher.is_match(below),
             false => glob.matcher.is_match(place.name()),
         });
         by_glob && self.types.as_ref().is_none_or(|t| t.matched(place.name(), false).is_whitelist())

@@ -29,6 +29,8 @@ use wasip2::filesystem::{preopens, types::Descriptor};
 /// The directories that the host hands over.
 #[derive(Debug)]
 pub struct Workspace {
+    /// The workspace's absolute path on the host: where relative paths begin.
+    start: String,
     roots: Vec<Root>,
 }
 
@@ -40,7 +42,7 @@ struct Root {
 }
 
 impl Workspace {
-    /// Asks the host what it hands over. The first directory is the workspace.
+    /// Asks the host what it hands over, and where relative paths begin.
     ///
     /// # Errors
     ///
@@ -48,10 +50,11 @@ impl Workspace {
     pub fn open() -> Result<Self, Error> {
         let roots: Vec<Root> =
             preopens::get_directories().into_iter().map(|(dir, name)| Root { name, dir }).collect();
-        if roots.is_empty() {
+        let Some(first) = roots.first() else {
             return Err(Error::new(ErrorKind::Denied, "denied: this tool holds no directory"));
-        }
-        Ok(Self { roots })
+        };
+        let start = wasip2::cli::environment::initial_cwd().unwrap_or_else(|| first.name.clone());
+        Ok(Self { start: start.trim_end_matches('/').to_owned(), roots })
     }
 
     /// The place that a path argument names.
@@ -67,22 +70,20 @@ impl Workspace {
             return Err(Error::invalid("path contains a NUL character"));
         }
         let outside = || {
-            let workspace = self.roots.first().map(|r| r.name.as_str()).unwrap_or_default();
+            let start = &self.start;
             Error::new(
                 ErrorKind::Denied,
-                format!(
-                    "denied: {path} lies outside the workspace ({workspace}); only paths inside it can be used"
-                ),
+                format!("denied: {path} lies outside the workspace ({start}); only paths inside it can be used"),
             )
         };
         if path == "~" || path.starts_with("~/") {
             return Err(outside());
         }
-        let Some(absolute) = path.strip_prefix('/') else {
-            let relative = normalise(path).ok_or_else(outside)?;
-            return Ok(Place::new(self, 0, relative));
+        let absolute = match path.strip_prefix('/') {
+            Some(absolute) => normalise(absolute),
+            None => normalise(&format!("{}/{path}", self.start)),
         };
-        let absolute = normalise(absolute).ok_or_else(outside)?;
+        let absolute = absolute.ok_or_else(outside)?;
         // The deepest directory that contains the path: directories handed over never overlap with different rights.
         let best = self
             .roots
@@ -100,6 +101,17 @@ impl Workspace {
             .max_by_key(|(length, ..)| *length);
         let (_, index, relative) = best.ok_or_else(outside)?;
         Ok(Place::new(self, index, if relative.is_empty() { ".".into() } else { relative }))
+    }
+
+    /// A path as people and models write it: relative to the workspace where it lies in it.
+    fn shown(&self, root: &Root, relative: &str) -> String {
+        let name = root.name.trim_end_matches('/');
+        let absolute = if relative == "." { name.to_owned() } else { format!("{name}/{relative}") };
+        match absolute.strip_prefix(&self.start) {
+            Some("") => ".".to_owned(),
+            Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/').to_owned(),
+            _ => absolute,
+        }
     }
 
     fn root(&self, index: usize) -> Option<&Root> {

@@ -64,10 +64,9 @@ impl<'w> Place<'w> {
 
     /// The path as people and models write it: relative to the workspace, or absolute in another directory.
     pub fn shown(&self) -> String {
-        match (self.root, self.workspace.root(self.root)) {
-            (0, _) | (_, None) => self.relative.clone(),
-            (_, Some(root)) if self.relative == "." => root.name.clone(),
-            (_, Some(root)) => format!("{}/{}", root.name.trim_end_matches('/'), self.relative),
+        match self.workspace.root(self.root) {
+            Some(root) => self.workspace.shown(root, &self.relative),
+            None => self.relative.clone(),
         }
     }
 
