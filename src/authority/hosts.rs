@@ -102,11 +102,7 @@ impl HostPattern {
 
 /// Whether `host` lies below `name`, at a dot. Nothing lies below a part of an address.
 fn below(host: &str, name: &str) -> bool {
-    is_name(host)
-        && host
-            .strip_suffix(name)
-            .and_then(|rest| rest.strip_suffix('.'))
-            .is_some_and(|rest| !rest.is_empty())
+    is_name(host) && host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
 }
 
 fn is_host(text: &str) -> bool {

@@ -49,7 +49,7 @@ impl Setting {
             directories.push((place(path)?, *access));
         }
         let paths: Vec<PathBuf> = directories.iter().map(|(path, _)| path.clone()).collect();
-        let state = state(&dirs);
+        let state = dirs.places();
         let opened =
             Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
         let toolbox = toolbox(opened, &dirs, limits)?;
@@ -60,7 +60,7 @@ impl Setting {
     pub(super) fn for_looking() -> Result<Self, Stop> {
         let (dirs, config) = configured()?;
         let toolbox = toolbox(Opened::default(), &dirs, Limits::default())?;
-        let (workspace, directories, state) = (PathBuf::new(), Vec::new(), state(&dirs));
+        let (workspace, directories, state) = (PathBuf::new(), Vec::new(), dirs.places());
         Ok(Self { toolbox, config, workspace, directories, state })
     }
 
@@ -72,7 +72,7 @@ impl Setting {
     ///
     /// Why there is none.
     pub(super) fn directory_for(&self, place: &Path, access: Access) -> Result<(PathBuf, PathBuf), String> {
-        let place = resolved(place);
+        let place = config::absolute(place).unwrap_or_else(|_| place.to_owned());
         if let Some((named, _)) = self.directories.iter().find(|(named, _)| place.starts_with(named)) {
             let named = named.clone();
             return Ok((place, named));
@@ -137,23 +137,6 @@ fn configured() -> Result<(Dirs, Config), Stop> {
 fn toolbox(opened: Opened, dirs: &Dirs, limits: Limits) -> Result<Toolbox, Stop> {
     let cache = dirs.cache.join("code");
     Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))
-}
-
-/// Where this program's own state is, with links resolved: a link to it from elsewhere does not make it another place.
-fn state(dirs: &Dirs) -> Vec<PathBuf> {
-    let mut places = dirs.all();
-    places.push(dirs.config.join("config.toml"));
-    places.iter().map(|place| resolved(place)).collect()
-}
-
-/// A path with the links in it resolved as far as it is there.
-fn resolved(path: &Path) -> PathBuf {
-    let known = path.ancestors().find_map(|above| {
-        let real = config::canonical(above).ok()?;
-        let rest = path.strip_prefix(above).ok()?;
-        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
-    });
-    known.unwrap_or_else(|| path.to_owned())
 }
 
 /// What a component file is granted on the command line.

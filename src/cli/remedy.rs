@@ -90,7 +90,7 @@ fn rename(next: &mut RunArguments, subject: &str, place: &Path) {
     let Some(place) = place.to_str() else { return };
     let renamed = |text: &str| {
         let mut value: Value = serde_json::from_str(text).ok()?;
-        rename_in(&mut value, subject, place).then(|| value.to_string())
+        (rename_in(&mut value, subject, place) > 0).then(|| value.to_string())
     };
     if let Some(arguments) = next.arguments.as_mut()
         && let Some(text) = renamed(arguments)
@@ -106,21 +106,22 @@ fn rename(next: &mut RunArguments, subject: &str, place: &Path) {
     }
 }
 
-/// Whether something was renamed.
-fn rename_in(value: &mut Value, subject: &str, place: &str) -> bool {
+/// How often it was renamed.
+fn rename_in(value: &mut Value, subject: &str, place: &str) -> usize {
     match value {
-        Value::Object(map) => map.iter_mut().fold(false, |done, (key, inner)| {
-            if key == "path" && inner.as_str() == Some(subject) {
-                *inner = place.into();
-                true
-            } else {
-                rename_in(inner, subject, place) || done
-            }
-        }),
-        Value::Array(items) => {
-            items.iter_mut().fold(false, |done, item| rename_in(item, subject, place) || done)
-        }
-        _ => false,
+        Value::Object(map) => map
+            .iter_mut()
+            .map(|(key, inner)| {
+                if key == "path" && inner.as_str() == Some(subject) {
+                    *inner = place.into();
+                    1
+                } else {
+                    rename_in(inner, subject, place)
+                }
+            })
+            .sum(),
+        Value::Array(items) => items.iter_mut().map(|item| rename_in(item, subject, place)).sum(),
+        _ => 0,
     }
 }
 

@@ -43,9 +43,13 @@ impl Dirs {
         Some(dirs)
     }
 
-    /// All of them.
-    pub fn all(&self) -> Vec<PathBuf> {
-        vec![self.config.clone(), self.data.clone(), self.cache.clone()]
+    /// The places of this program's own state, each under its real name: a link to one is no way around it.
+    pub fn places(&self) -> Vec<PathBuf> {
+        let file = self.config.join("config.toml");
+        [&self.config, &self.data, &self.cache, &file]
+            .into_iter()
+            .map(|place| absolute(place).unwrap_or_else(|_| place.clone()))
+            .collect()
     }
 }
 
@@ -59,13 +63,19 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// The same for a path that may not be there yet: made absolute by its text.
+/// The same for a path that may not be there yet: its links are resolved as far as it is there.
 ///
 /// # Errors
 ///
 /// When the current directory is gone.
 pub fn absolute(path: &Path) -> io::Result<PathBuf> {
-    canonical(path).or_else(|_| std::path::absolute(path))
+    let path = std::path::absolute(path)?;
+    let known = path.ancestors().find_map(|above| {
+        let real = canonical(above).ok()?;
+        let rest = path.strip_prefix(above).ok()?;
+        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+    });
+    Ok(known.unwrap_or(path))
 }
 
 /// Makes a directory, and those above it, that only this user can enter. One that is there is left as it is.

@@ -3,16 +3,16 @@
 use super::answer::{self, Output, RawDefinition, ToolError};
 use super::bindings::exports::ringfence::tool::tool as wire;
 use super::bindings::{Bound, BoundPre};
-use super::engine::TICK;
 use super::error::CallError;
 use super::fence::{Preopens, Refusals};
 use super::limits::{LimitKind, Limits};
 use super::state::{Note, RoleState, Shared};
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use wasmtime::component::ResourceTableError;
-use wasmtime::{Engine, Store, Trap};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
 /// What a component is asked.
@@ -56,26 +56,36 @@ pub(super) struct Job<S: RoleState> {
 }
 
 impl<S: RoleState> Job<S> {
-    /// Runs it on this thread, which may block. Guests are interrupted by the epoch, what waits in the host is dropped.
-    pub(super) fn run(self, deadline: Instant) -> Finished {
+    /// Runs it on this thread, which may block, until its time is over or its caller is `gone`. Guests are looked at with
+    /// every tick of the epoch, what waits in the host is dropped.
+    pub(super) fn run(self, deadline: Instant, gone: oneshot::Receiver<Infallible>) -> Finished {
         let shared = Shared::new(&self.limits, self.preopens, S::shared_ports(&self.ports));
         let mut store = Store::new(&self.engine, S::new(shared, &self.ports));
         store.limiter(|state| &mut state.shared().meter);
         store.set_hostcall_fuel(self.limits.host_copies);
-        store.epoch_deadline_trap();
-        store.set_epoch_deadline(ticks(deadline.saturating_duration_since(Instant::now())));
+        store.epoch_deadline_callback(move |_| {
+            let over = Instant::now() >= deadline;
+            if over { Err(Trap::Interrupt.into()) } else { Ok(UpdateDeadline::Yield(1)) }
+        });
+        store.set_epoch_deadline(1);
         let most = self.limits.output;
         let asked = async {
             let bound = self.pre.instantiate_async(&mut store).await?;
             ask(&bound, &mut store, self.question).await
         };
         let runtime = tokio::runtime::Handle::current();
-        let ended = runtime.block_on(async { tokio::time::timeout_at(deadline, asked).await });
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                _ = gone => None,
+                ended = tokio::time::timeout_at(deadline, asked) => ended.ok(),
+            }
+        });
         let answer = match ended {
-            Ok(Ok(Heard::Definitions(heard))) => Ok(Answer::Definitions(heard)),
-            Ok(Ok(Heard::Called(heard))) => answer::accept(heard, most).map(Answer::Called),
-            Ok(Err(error)) => Err(classify(&error, store.data_mut().shared().meter.hit)),
-            Err(_) => Err(CallError::Limit(LimitKind::Time)),
+            Some(Ok(Heard::Definitions(heard))) => Ok(Answer::Definitions(heard)),
+            Some(Ok(Heard::Called(heard))) => answer::accept(heard, most).map(Answer::Called),
+            Some(Err(error)) => Err(classify(&error, store.data_mut().shared().meter.hit)),
+            None => Err(CallError::Limit(LimitKind::Time)),
         };
         let shared = store.data_mut().shared();
         Finished {
@@ -108,12 +118,6 @@ async fn ask<S: RoleState>(
             Ok(Heard::Called(tool.call_call(store, &name, &arguments).await?))
         }
     }
-}
-
-/// Ticks after which a guest is interrupted: never before its time, at most one tick after.
-fn ticks(time: Duration) -> u64 {
-    let whole = time.as_millis().div_ceil(TICK.as_millis());
-    u64::try_from(whole).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 /// What the engine says when a guest hands over more bytes at once than its fuel for that; it has no type of its own.

@@ -52,6 +52,21 @@ pub enum LoadError {
     Costly(String),
 }
 
+impl LoadError {
+    /// What a compiler or linker says of a component: it may quote names out of it, which are any text of any length.
+    pub(super) fn broken(said: &str) -> Self {
+        let mut plain = String::new();
+        for c in said.chars().take(1000) {
+            if c.is_ascii_graphic() || c == ' ' {
+                plain.push(c);
+            } else {
+                plain.extend(c.escape_debug());
+            }
+        }
+        Self::Broken(plain)
+    }
+}
+
 /// A call that gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {

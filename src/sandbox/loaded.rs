@@ -59,7 +59,7 @@ impl Components {
                 return Ok(component);
             }
             let component = Component::from_binary(&engine, &bytes)
-                .map_err(|error| LoadError::Broken(error.root_cause().to_string()))?;
+                .map_err(|error| LoadError::broken(&error.root_cause().to_string()))?;
             cache.store(&digest, &component);
             Ok(component)
         });
@@ -99,7 +99,7 @@ impl<S: RoleState> Linked<S> {
         component: &Component,
         capabilities: CapabilitySet,
     ) -> Result<BoundPre<S>, LoadError> {
-        let broken = |error: wasmtime::Error| LoadError::Broken(format!("{error:#}"));
+        let broken = |error: wasmtime::Error| LoadError::broken(&format!("{error:#}"));
         let linker = {
             let mut linkers = self.linkers.lock().unwrap_or_else(PoisonError::into_inner);
             match linkers.get(&capabilities) {

@@ -228,10 +228,12 @@ impl Sandbox {
         let job = Job { engine, pre, ports, preopens, limits: limits.clone(), question };
         let started = tokio::time::Instant::now();
         let deadline = started + limits.time;
+        // Dropped with this future: a call that nobody waits for any more ends at the next tick and leaves its place.
+        let (_waiting, gone) = tokio::sync::oneshot::channel();
         // A thread of its own, which may block: a guest that reads files, or a system call that hangs, holds up nobody else.
         let work = tokio::task::spawn_blocking(move || {
             let _held = (turn, ticking);
-            job.run(deadline)
+            job.run(deadline, gone)
         });
         // The epoch ends guests and the drop ends waits; only a system call that hangs is left to this last clock.
         match tokio::time::timeout_at(deadline + TICK * 3, work).await {

@@ -13,6 +13,9 @@ const MAX_FUNCTION: u32 = 2 << 20;
 /// Functions of one component, at most.
 const MAX_FUNCTIONS: u32 = 250_000;
 
+/// Characters of a name that are shown.
+const SHOWN: usize = 200;
+
 /// The interface that makes a component a tool.
 pub const TOOL_INTERFACE: &str = "ringfence:tool/tool@0.1.0";
 
@@ -34,10 +37,13 @@ impl Extern {
     }
 }
 
+/// As a part of one line, and no longer than such a name is: it is whatever a component says.
 impl std::fmt::Display for Extern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name)?;
-        self.version.as_ref().map_or(Ok(()), |version| write!(f, "@{version}"))
+        let shown =
+            |text: &str| -> String { text.chars().take(SHOWN).flat_map(char::escape_debug).collect() };
+        f.write_str(&shown(&self.name))?;
+        self.version.as_ref().map_or(Ok(()), |version| write!(f, "@{}", shown(version)))
     }
 }
 

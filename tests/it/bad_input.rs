@@ -90,9 +90,11 @@ impl Tiny {
 impl Drop for Tiny {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
-        if !unmounted.is_ok_and(|status| status.success()) {
-            eprintln!("{} stays mounted", self.0.display());
-        }
+        assert!(
+            std::thread::panicking() || unmounted.is_ok_and(|status| status.success()),
+            "{} stays mounted",
+            self.0.display()
+        );
     }
 }
 

@@ -71,7 +71,7 @@ fn code_is_written_once_and_for_this_user_alone() {
     let entry = fresh.entry();
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(mode(&fresh.dir()), 0o700);
-    assert_eq!(mode(&fresh.dir().parent().unwrap().to_owned()), 0o700);
+    assert_eq!(mode(fresh.dir().parent().unwrap()), 0o700);
     assert_eq!(mode(&entry) & 0o077, 0);
     let before = (inode(&entry), fs::read(&entry).unwrap());
     assert!(fresh.read_file().contains("honest"));

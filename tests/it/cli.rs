@@ -299,6 +299,25 @@ fn a_further_directory_is_read_or_written_as_it_was_named() {
 }
 
 #[test]
+fn a_directory_around_the_workspace_moves_no_relative_path() {
+    let c = Context::new();
+    c.file("around/ws/a.txt", "in the workspace\n");
+    c.file("around/a.txt", "around it\n");
+    let around = c.at("around");
+    let workspace = c.at("around/ws");
+    let run =
+        |dir: &str, call: &[&str]| c.run(&[&["tools", "run", "-C", &workspace, "--dir", dir], call].concat());
+    assert!(run(&around, &["read_file", "path=a.txt"]).done().contains("in the workspace"));
+    assert!(run(&around, &["read_file", "path=../a.txt"]).done().contains("around it"));
+    run(&format!("{around}:rw"), &["write_file", "path=new.txt", "content=x"]).done();
+    assert_eq!(c.read("around/ws/new.txt"), "x");
+    assert!(!c.exists("around/new.txt"));
+    // One file would have two rights: nothing is handed over.
+    assert!(run(&around, &["write_file", "path=other.txt", "content=x"]).ended(3).contains("overlaps"));
+    assert!(!c.exists("around/ws/other.txt") && !c.exists("around/other.txt"));
+}
+
+#[test]
 fn what_a_run_takes_away_is_gone_and_comes_back_without_it() {
     let c = Context::new();
     let write = ["write_file", "path=a.txt", "content=x"];

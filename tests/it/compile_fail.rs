@@ -19,9 +19,8 @@ fn a_subagent_cannot_be_given_what_belongs_to_main() {
 fn main_can_be_given_what_belongs_to_main() {
     let engine = Engine::default();
     let mut linker = Linker::<MainState>::new(&engine);
-    let links: [fn(&mut Linker<MainState>) -> wasmtime::Result<()>; 4] =
-        [link_message, link_spawn, link_tasks, link_cron];
-    for link in links {
+    type Link = fn(&mut Linker<MainState>) -> wasmtime::Result<()>;
+    for link in [link_message as Link, link_spawn, link_tasks, link_cron] {
         link(&mut linker).unwrap();
         assert!(link(&mut linker).is_err(), "it is linked already");
     }

@@ -333,6 +333,8 @@ fn check(text: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
     #[test]
     fn any_text_is_understood_or_refused(text in any::<String>()) {
         check(&text)?;

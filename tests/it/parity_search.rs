@@ -37,7 +37,7 @@ fn parity_f52_lists_what_is_below_without_ignored_directories() {
 fn parity_f53_says_how_many_entries_there_are() {
     let w = World::new();
     for n in 0..10 {
-        w.file(&format!("f{n}.txt"), "");
+        w.file(format!("f{n}.txt"), "");
     }
     let text = call(&w, "list_dir", json!({ "path": ".", "max_entries": 3 }));
     let mut lines = text.lines();
@@ -333,7 +333,7 @@ fn search_wrong_kinds_and_missing_paths_are_explained() {
 fn search_pages_and_all_entries() {
     let w = World::new();
     for n in 0..300 {
-        w.file(&format!("d/f{n:03}"), "");
+        w.file(format!("d/f{n:03}"), "");
     }
     let text = call(&w, "find_files", json!({}));
     assert_eq!(text.lines().count(), 201);

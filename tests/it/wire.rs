@@ -61,7 +61,6 @@ fn escape_134_an_unknown_import_is_refused_by_name() {
 fn http_is_refused_while_nothing_provides_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    let port = listener.local_addr().unwrap().port();
     for grants in [&[][..], &["network"]] {
         let denial = world().component_denied(&support::hostile("wire_http"), grants);
         assert_eq!(denial.kind, DenialKind::NotProvided, "{denial}");

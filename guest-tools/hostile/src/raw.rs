@@ -20,13 +20,17 @@ pub fn outcome<T>(result: &Result<T, ErrorCode>) -> String {
     }
 }
 
-/// The `index`th directory that the host hands over.
+/// The `index`th directory that the host hands over; the workspace is the first.
 ///
 /// # Errors
 ///
 /// `no-entry` when it hands over fewer.
 pub fn preopen(index: usize) -> Result<Descriptor, ErrorCode> {
-    preopens::get_directories().into_iter().nth(index).map(|(dir, _)| dir).ok_or(ErrorCode::NoEntry)
+    // Where relative paths begin is the workspace; the order that the host hands over says nothing about it.
+    let cwd = wasip2::cli::environment::initial_cwd();
+    let mut directories = preopens::get_directories();
+    directories.sort_by_key(|(_, name)| cwd.as_ref() != Some(name));
+    directories.into_iter().nth(index).map(|(dir, _)| dir).ok_or(ErrorCode::NoEntry)
 }
 
 /// Whether a last link is followed.

@@ -108,7 +108,8 @@ impl Opened {
     }
 
     /// A handle to a directory that is held, or that lies in one that is: narrower rights need not be named when the
-    /// program starts. It is looked up below the handle that is held, so it cannot lie elsewhere.
+    /// program starts. It is looked up below the handle that is held, one name after the other and without following links:
+    /// a link in the workspace must not make the right to one directory the right to another.
     fn handle(&self, path: &Path) -> std::io::Result<(File, Identity)> {
         if let Some((held, identity)) = self.held.get(path) {
             return Ok((held.try_clone()?.into(), *identity));
@@ -116,7 +117,9 @@ impl Opened {
         let above =
             path.ancestors().find_map(|above| Some((self.held.get(above)?, path.strip_prefix(above).ok()?)));
         let ((held, _), below) = above.ok_or_else(|| std::io::Error::other("it is not held"))?;
-        let opened = cap_primitives::fs::open_dir(&held.try_clone()?.into(), below)?;
+        let opened = below.components().try_fold(File::from(held.try_clone()?), |dir, part| {
+            cap_primitives::fs::open_dir_nofollow(&dir, part.as_ref())
+        })?;
         let identity = identity_of(&opened)?;
         Ok((opened, identity))
     }

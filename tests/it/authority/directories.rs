@@ -47,6 +47,8 @@ fn entries() -> impl Strategy<Value = Vec<(Place, Access)>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
     #[test]
     fn they_give_what_the_model_gives(entries in entries()) {
         let directories = directories(&entries);

@@ -78,6 +78,8 @@ fn rules() -> impl Strategy<Value = Vec<ModelRule>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
     #[test]
     fn they_allow_what_the_model_allows(rules in rules()) {
         let hosts = hosts(&rules);

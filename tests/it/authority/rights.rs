@@ -39,6 +39,8 @@ fn profile() -> impl Strategy<Value = Profile> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
     #[test]
     fn effective_authority_is_inside_each(a in rights(), b in rights(), c in rights(), d in rights()) {
         let outcome = effective(&a, &b, &c, &d);

@@ -59,8 +59,9 @@ fn a_workspace_that_has_to_do_with_the_state_is_refused() {
 
 #[test]
 fn links_to_the_state_do_not_move_it_out_of_sight() {
+    type Prepare = fn(&Context);
     // Where the home is said to be, and how that leads into the workspace.
-    let cases: [(&str, fn(&Context)); 5] = [
+    let cases: [(&str, Prepare); 5] = [
         ("link", |c| {
             fs::create_dir_all(c.root().join("ws/sub/state/config")).unwrap();
             symlink(c.root().join("ws/sub/state"), c.root().join("link")).unwrap();

@@ -73,7 +73,9 @@ impl Workspace {
             let start = &self.start;
             Error::new(
                 ErrorKind::Denied,
-                format!("denied: {path} lies outside the workspace ({start}); only paths inside it can be used"),
+                format!(
+                    "denied: {path} lies outside the workspace ({start}); only paths inside it can be used"
+                ),
             )
         };
         if path == "~" || path.starts_with("~/") {
