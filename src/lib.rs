@@ -3,5 +3,6 @@
 pub mod authority;
 pub mod cli;
 pub mod config;
+pub mod exec;
 pub mod sandbox;
 pub mod toolbox;

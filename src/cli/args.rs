@@ -25,6 +25,14 @@ pub enum Command {
         #[command(subcommand)]
         command: ToolsCommand,
     },
+    /// Compile the component on stdin to stdout. The program calls itself with this.
+    #[command(name = crate::sandbox::COMPILE_TASK, hide = true)]
+    CompileComponent {
+        /// Seconds of processor time that it may take.
+        processor: u64,
+        /// Bytes of memory that it may take.
+        memory: u64,
+    },
 }
 
 /// The commands about tools.
@@ -36,7 +44,7 @@ pub enum ToolsCommand {
     Inspect(InspectArguments),
     /// Run one tool under a role.
     #[command(after_help = EXIT_CODES)]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
 }
 
 /// Of `tools list`.

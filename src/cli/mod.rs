@@ -13,6 +13,7 @@ mod run;
 pub use args::{Arguments, Command, ToolsCommand};
 pub use exit::Exit;
 
+use crate::sandbox::CompileBounds;
 use clap::Parser as _;
 use printer::Printer;
 use std::ffi::OsString;
@@ -25,6 +26,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     start_log();
     let printer = Printer::new();
+    if let Command::CompileComponent { processor, memory } = arguments.command {
+        return compile(&printer, CompileBounds { processor, memory, ..CompileBounds::default() });
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
         Ok(runtime) => runtime,
         Err(error) => return printer.error(&format!("no thread can be started: {error}"), Exit::Failed),
@@ -35,6 +39,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     exit
 }
 
+/// The task that the program calls itself for, before anything of a host is started.
+fn compile(printer: &Printer, bounds: CompileBounds) -> Exit {
+    match crate::sandbox::compile_task(bounds, std::io::stdin().lock(), std::io::stdout().lock()) {
+        Ok(()) => Exit::Done,
+        Err(error) => printer.error(&error.to_string(), Exit::Failed),
+    }
+}
+
 async fn run_command(printer: &Printer, command: Command) -> Exit {
     match command {
         Command::Tools { command: ToolsCommand::List(arguments) } => list::run(printer, &arguments),
@@ -42,6 +54,7 @@ async fn run_command(printer: &Printer, command: Command) -> Exit {
             inspect::run(printer, &arguments).await
         }
         Command::Tools { command: ToolsCommand::Run(arguments) } => run::run(printer, &arguments).await,
+        Command::CompileComponent { .. } => Exit::Usage,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::authority::{
 };
 use crate::config::{self, Config, Dirs};
 use crate::sandbox::ports::{MainPorts, Unavailable};
-use crate::sandbox::{Limits, Opened};
+use crate::sandbox::{CompileBounds, Limits, Opened};
 use crate::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -136,7 +136,13 @@ fn configured() -> Result<(Dirs, Config), Stop> {
 
 fn toolbox(opened: Opened, dirs: &Dirs, limits: Limits) -> Result<Toolbox, Stop> {
     let cache = dirs.cache.join("code");
-    Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))
+    let mut toolbox =
+        Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))?;
+    // Without a name for its own binary a program compiles in its own process.
+    if let Some(program) = config::own_program() {
+        toolbox.compile_with(program, CompileBounds::default());
+    }
+    Ok(toolbox)
 }
 
 /// What a component file is granted on the command line.
@@ -153,7 +159,11 @@ pub(super) fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut behind = error.source();
     while let Some(error) = behind {
-        text.push_str(&format!(": {error}"));
+        let more = error.to_string();
+        // Some say what is behind them themselves.
+        if !text.ends_with(&more) {
+            text.push_str(&format!(": {more}"));
+        }
         behind = error.source();
     }
     text

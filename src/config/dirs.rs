@@ -53,6 +53,14 @@ impl Dirs {
     }
 }
 
+/// The binary of this very process, even when another one lies at its path by now.
+pub fn own_program() -> Option<PathBuf> {
+    if cfg!(target_os = "linux") {
+        return Some(PathBuf::from("/proc/self/exe"));
+    }
+    std::env::current_exe().ok()
+}
+
 /// A path from where this process is, with links resolved: the one name of a directory from here on.
 ///
 /// # Errors

@@ -4,5 +4,5 @@ mod dirs;
 pub mod env;
 mod file;
 
-pub use dirs::{Dirs, absolute, canonical, create_private_dir, read_component};
+pub use dirs::{Dirs, absolute, canonical, create_private_dir, own_program, read_component};
 pub use file::{Config, ConfigError};

@@ -14,7 +14,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// In front of the checksum, so that a change of this layout makes old entries strangers.
-const MAGIC: &[u8; 16] = b"ringfence code 1";
+const MAGIC: &[u8; 16] = b"ringfence code 2";
 
 /// The directory of native code. Without a usable directory nothing is kept, and everything still works.
 #[derive(Debug)]
@@ -37,6 +37,7 @@ impl CodeCache {
         let mut hasher = std::hash::DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        MAGIC.hash(&mut hasher);
         let engine_mark = format!("{:016x}", hasher.finish());
         let dir = dir.and_then(|dir| match own_directory(dir) {
             Ok(()) => Some(dir.to_owned()),
@@ -62,7 +63,7 @@ impl CodeCache {
                 return None;
             }
         };
-        let Some(code) = checked(&entry) else {
+        let Some(code) = self.checked(digest, &entry) else {
             tracing::warn!("{} is damaged; compiling anew", path.display());
             return None;
         };
@@ -72,27 +73,33 @@ impl CodeCache {
         loaded.inspect_err(|error| tracing::warn!("{} does not load: {error:#}", path.display())).ok()
     }
 
-    /// Keeps a compiled component. A failure costs the next start its time and nothing else.
-    pub(super) fn store(&self, digest: &Digest, component: &Component) {
+    /// Keeps the code of a compiled component. A failure costs the next start its time and nothing else.
+    pub(super) fn store(&self, digest: &Digest, code: &[u8]) {
         let (Some(dir), Some(path)) = (&self.dir, self.path(digest)) else { return };
-        let written = component.serialize().map_err(std::io::Error::other).and_then(|code| {
+        let write = || {
             let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
             file.write_all(MAGIC)?;
-            file.write_all(Digest::of(&code).as_bytes())?;
-            file.write_all(&code)?;
+            file.write_all(self.sum(digest, code).as_bytes())?;
+            file.write_all(code)?;
             file.persist(&path)?;
-            Ok(())
-        });
-        if let Err(error) = written {
+            Ok::<(), std::io::Error>(())
+        };
+        if let Err(error) = write() {
             tracing::warn!("{} was not written: {error}", path.display());
         }
     }
-}
 
-/// The code behind an entry's checksum, if it fits.
-fn checked(entry: &[u8]) -> Option<&[u8]> {
-    let (sum, code) = entry.strip_prefix(MAGIC)?.split_at_checked(32)?;
-    (Digest::of(code).as_bytes() == sum).then_some(code)
+    /// The checksum of an entry: of the code, and of what it is the code of, so that an entry under another name is a
+    /// stranger.
+    fn sum(&self, digest: &Digest, code: &[u8]) -> Digest {
+        Digest::of_parts(&[digest.as_bytes(), self.engine_mark.as_bytes(), code])
+    }
+
+    /// The code behind an entry's checksum, if it fits.
+    fn checked<'e>(&self, digest: &Digest, entry: &'e [u8]) -> Option<&'e [u8]> {
+        let (sum, code) = entry.strip_prefix(MAGIC)?.split_at_checked(32)?;
+        (self.sum(digest, code).as_bytes() == sum).then_some(code)
+    }
 }
 
 /// Makes `dir` where it is missing, and checks that it is ours alone.

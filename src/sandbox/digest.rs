@@ -13,6 +13,16 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Of several parts, each told apart from the next by its length.
+    pub(super) fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
     /// The bytes of the digest itself.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

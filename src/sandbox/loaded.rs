@@ -2,6 +2,7 @@
 
 use super::bindings::BoundPre;
 use super::cache::CodeCache;
+use super::compiler::Compiler;
 use super::digest::Digest;
 use super::error::LoadError;
 use super::state::RoleState;
@@ -13,13 +14,14 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
-/// How long a caller waits for a component to compile.
-const COMPILE_TIME: Duration = Duration::from_secs(120);
+/// How much longer than the compiler may take a caller waits, so that the compiler's own word comes first.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// The compiled components of this process.
 pub(super) struct Components {
     engine: Engine,
     cache: Arc<CodeCache>,
+    pub(super) compiler: Compiler,
     ready: Mutex<HashMap<Digest, Component>>,
     /// One at a time: a compilation uses every core by itself, and one that runs away holds up no more than others.
     compiling: Arc<Semaphore>,
@@ -30,6 +32,7 @@ impl Components {
         Self {
             engine: engine.clone(),
             cache: Arc::new(cache),
+            compiler: Compiler::default(),
             ready: Mutex::default(),
             compiling: Arc::new(Semaphore::new(1)),
         }
@@ -45,7 +48,8 @@ impl Components {
             return Ok(component);
         }
         let broken = |text: &str| LoadError::Broken(text.to_owned());
-        let turn = tokio::time::timeout(COMPILE_TIME, Arc::clone(&self.compiling).acquire_owned());
+        let time = self.compiler.bounds.time + GRACE;
+        let turn = tokio::time::timeout(time, Arc::clone(&self.compiling).acquire_owned());
         let turn =
             turn.await.map_err(|_| LoadError::Costly("another compilation takes too long".to_owned()))?;
         let turn = turn.map_err(|_| broken("the host is shutting down"))?;
@@ -53,21 +57,23 @@ impl Components {
             return Ok(component);
         }
         let (engine, cache, bytes) = (self.engine.clone(), Arc::clone(&self.cache), Arc::clone(bytes));
+        let compiler = self.compiler.clone();
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             if let Some(component) = cache.load(&engine, &digest) {
                 return Ok(component);
             }
-            let component = Component::from_binary(&engine, &bytes)
-                .map_err(|error| LoadError::broken(&error.root_cause().to_string()))?;
-            cache.store(&digest, &component);
-            Ok(component)
+            let code = compiler.compile(&engine, &bytes)?;
+            cache.store(&digest, &code);
+            // SAFETY: the code was made a moment ago, by this program, for an engine set up as this one is.
+            let component = unsafe { Component::deserialize(&engine, &code) };
+            component.map_err(|error| LoadError::broken(&error.root_cause().to_string()))
         });
-        let component = match tokio::time::timeout(COMPILE_TIME, work).await {
+        let component = match tokio::time::timeout(time, work).await {
             Ok(Ok(component)) => component?,
             Ok(Err(_)) => return Err(broken("the compiler failed on it")),
             Err(_) => {
-                let text = format!("it takes longer than {} seconds", COMPILE_TIME.as_secs());
+                let text = format!("it takes longer than {} seconds", time.as_secs());
                 return Err(LoadError::Costly(text));
             }
         };

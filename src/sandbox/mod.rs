@@ -6,6 +6,7 @@ mod answer;
 mod bindings;
 mod cache;
 mod call;
+mod compiler;
 mod digest;
 mod engine;
 mod error;
@@ -21,6 +22,7 @@ mod verdict;
 mod wasi;
 
 pub use answer::{Content, ErrorKind, Output, RawDefinition, ToolError};
+pub use compiler::{CompileBounds, TASK as COMPILE_TASK, compile_task};
 pub use digest::Digest;
 pub use engine::TICK;
 pub use error::{CallError, LoadError, SetupError};
@@ -35,7 +37,7 @@ use crate::authority::CapabilitySet;
 use call::{Answer, Finished, Job, Question};
 use engine::Ticker;
 use loaded::{Components, Linked};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -140,6 +142,12 @@ impl Sandbox {
             main: Linked::new(),
             subagent: Linked::new(),
         })
+    }
+
+    /// Has components compiled by `program`, this program's own binary, in a process of its own: only there can a
+    /// compilation be ended that takes too long or too much.
+    pub fn compile_with(&mut self, program: PathBuf, bounds: CompileBounds) {
+        self.components.compiler = compiler::Compiler { program: Some(program), bounds };
     }
 
     /// Compiles a component, or takes it from the cache, so that its first call need not.

@@ -24,7 +24,7 @@ pub use package::{Origin, Package};
 
 use crate::authority::{Ceiling, Denial, Flags, Grant, Profile, Rights, Role};
 use crate::sandbox::{
-    Asker, CallError, Component, Limits, LoadError, Opened, Sandbox, SetupError, objections,
+    Asker, CallError, CompileBounds, Component, Limits, LoadError, Opened, Sandbox, SetupError, objections,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,11 @@ impl Toolbox {
             toolbox.insert(package);
         }
         Ok(toolbox)
+    }
+
+    /// Has components compiled by `program`, this program's own binary, in a process of its own.
+    pub fn compile_with(&mut self, program: PathBuf, bounds: CompileBounds) {
+        self.sandbox.compile_with(program, bounds);
     }
 
     /// Adds the tools of a component that a person named. Its definitions are asked for with nothing in its hands.

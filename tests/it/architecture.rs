@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from the top down, layer by layer; within a layer a room may use those to its right.
-const LAYERS: &[&[&str]] = &[&["cli"], &["toolbox"], &["sandbox"], &["config"], &["authority"]];
+const LAYERS: &[&[&str]] = &[&["cli"], &["toolbox"], &["sandbox"], &["exec", "config"], &["authority"]];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

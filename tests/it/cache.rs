@@ -48,15 +48,40 @@ fn inode(path: &Path) -> u64 {
     fs::symlink_metadata(path).unwrap().ino()
 }
 
+/// Bytes in front of the code of an entry: the layout's name, and the checksum.
+const FRONT: usize = 16 + 32;
+
+/// An entry for the component and engine that `name` is for, in order in every way, with this code in it.
+fn forged(name: &str, front: &[u8], code: &[u8]) -> Vec<u8> {
+    use sha2::{Digest as _, Sha256};
+    let (digest, mark) = name.trim_end_matches(".code").split_once('-').unwrap();
+    let digest: Vec<u8> =
+        (0..32).map(|i| u8::from_str_radix(&digest[2 * i..2 * i + 2], 16).unwrap()).collect();
+    let mut hasher = Sha256::new();
+    for part in [&digest, mark.as_bytes(), code] {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    [&front[..16], &hasher.finalize()[..], code].concat()
+}
+
+fn name(entry: &Path) -> String {
+    entry.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
 /// A cache whose entry for `read_file` holds the code of `write_file`, with everything else in order.
 fn swapped() -> (Fresh, PathBuf) {
     let fresh = Fresh::new();
     fresh.read_file();
     let entry = fresh.entry();
-    let other = Fresh::new();
-    other.world().call("write_file", json!({ "path": "b.txt", "content": "x" })).text();
-    fs::write(&entry, fs::read(other.entry()).unwrap()).unwrap();
+    let other = fs::read(entry_of_write_file(&Fresh::new())).unwrap();
+    fs::write(&entry, forged(&name(&entry), &other, &other[FRONT..])).unwrap();
     (fresh, entry)
+}
+
+fn entry_of_write_file(other: &Fresh) -> PathBuf {
+    other.world().call("write_file", json!({ "path": "b.txt", "content": "x" })).text();
+    other.entry()
 }
 
 /// Asserts that the swapped code in a cache is not run, and that the honest code is.
@@ -84,6 +109,15 @@ fn an_entry_in_order_is_run() {
     let (fresh, _) = swapped();
     let reply = fresh.world().call("read_file", json!({ "path": "a.txt" }));
     assert!(reply.refused().contains("no tool `read_file`"), "{}", reply.refused());
+}
+
+#[test]
+fn an_entry_under_another_name_is_a_stranger() {
+    let fresh = Fresh::new();
+    fresh.read_file();
+    let other = Fresh::new();
+    fs::copy(entry_of_write_file(&other), fresh.entry()).unwrap();
+    assert_not_believed(&fresh);
 }
 
 #[test]
@@ -165,7 +199,7 @@ fn links_are_not_followed_to_code() {
 #[test]
 fn an_entry_of_another_version_is_not_even_looked_at() {
     let (fresh, entry) = swapped();
-    let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
+    let name = name(&entry);
     let (digest, mark) = name.trim_end_matches(".code").split_once('-').unwrap();
     assert_eq!(mark.len(), 16, "{name}");
     let other = entry.with_file_name(format!("{digest}-0123456789abcdef.code"));

@@ -19,6 +19,7 @@ mod cache;
 mod cases;
 mod cli;
 mod compile_fail;
+mod compiler;
 mod config;
 mod docs;
 mod escapes_a;
