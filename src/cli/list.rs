@@ -38,7 +38,7 @@ pub(super) fn run(printer: &Printer, typed: &ListArguments) -> Exit {
     Exit::Done
 }
 
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     text.split_inclusive(". ").next().unwrap_or(text).trim_end()
 }
 

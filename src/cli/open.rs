@@ -7,7 +7,7 @@ use crate::authority::{
     Access, Capability, CapabilitySet, Directories, Flags, Grant, Hosts, Profile, Rights, Role,
 };
 use crate::config::{self, Config, Dirs};
-use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::sandbox::ports::{Courier, MainPorts, Unavailable};
 use crate::sandbox::{Limits, Opened};
 use crate::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub(super) struct Setting {
     pub(super) toolbox: Toolbox,
     pub(super) config: Config,
     pub(super) workspace: PathBuf,
+    pub(super) dirs: Dirs,
     directories: Vec<(PathBuf, Access)>,
 }
 
@@ -37,12 +38,7 @@ impl Setting {
         others: &[(PathBuf, Access)],
         limits: Limits,
     ) -> Result<Self, Stop> {
-        let dirs = Dirs::of_user().ok_or_else(|| {
-            Stop(
-                "there is no home directory; set RINGFENCE_HOME to a directory of yours".to_owned(),
-                Exit::Config,
-            )
-        })?;
+        let dirs = dirs()?;
         let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
         let place = |path: &Path| {
             config::canonical(path)
@@ -58,8 +54,8 @@ impl Setting {
             Opened::open(&workspace, &paths, &dirs.all()).map_err(|e| Stop(e.to_string(), Exit::Config))?;
         let cache = dirs.cache.join("code");
         let toolbox =
-            Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))?;
-        Ok(Self { toolbox, config, workspace, directories })
+            Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Load))?;
+        Ok(Self { toolbox, config, workspace, dirs, directories })
     }
 
     /// The role or profile of that name.
@@ -74,10 +70,22 @@ impl Setting {
         })
     }
 
-    /// A caller for the person at the terminal.
+    /// A caller for the person at the terminal, whom a message reaches on stderr.
     pub(super) fn agent(
         &self,
         profile: Profile,
+        read_only: bool,
+        deny: &[Capability],
+    ) -> Result<Agent, Stop> {
+        self.caller("cli:direct", profile, Arc::new(Person::new()), read_only, deny)
+    }
+
+    /// A caller whose messages go through `courier`.
+    pub(super) fn caller(
+        &self,
+        id: &str,
+        profile: Profile,
+        courier: Arc<dyn Courier>,
         read_only: bool,
         deny: &[Capability],
     ) -> Result<Agent, Stop> {
@@ -89,14 +97,22 @@ impl Setting {
             hosts: Hosts::none(),
         });
         let ports = match profile.role {
-            Role::Main => {
-                Ports::Main(Arc::new(MainPorts { courier: Arc::new(Person::new()), ..Unavailable::main() }))
-            }
+            Role::Main => Ports::Main(Arc::new(MainPorts { courier, ..Unavailable::main() })),
             Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
         };
-        Agent::new("cli:direct", profile, &self.workspace, flags, ports)
+        Agent::new(id, profile, &self.workspace, flags, ports)
             .map_err(|error| Stop(error.to_string(), Exit::Failed))
     }
+}
+
+/// Where this program keeps its own.
+pub(super) fn dirs() -> Result<Dirs, Stop> {
+    Dirs::of_user().ok_or_else(|| {
+        Stop(
+            "there is no home directory; set RINGFENCE_HOME to a directory of yours".to_owned(),
+            Exit::Config,
+        )
+    })
 }
 
 /// What a component file is granted on the command line.

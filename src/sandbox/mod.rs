@@ -24,7 +24,7 @@ pub use answer::{Content, ErrorKind, Output, RawDefinition, ToolError};
 pub use digest::Digest;
 pub use engine::TICK;
 pub use error::{CallError, LoadError, SetupError};
-pub use fence::{Opened, Preopen, Refusal, Refusals};
+pub use fence::{Opened, OwnReadOnly, Preopen, Refusal, Refusals};
 pub use limits::{LimitKind, Limits};
 pub use linkers::{link_cron, link_message, link_spawn, link_tasks};
 pub use state::{MainState, Note, RoleState, SubagentState};

@@ -32,8 +32,13 @@ impl Held<'_> {
         is_home(path) || self.place(path).is_some_and(|at| self.directories.access(&at).is_none())
     }
 
+    /// Every place that the arguments name.
+    pub(super) fn places(self, arguments: &Value) -> Vec<PathBuf> {
+        paths(arguments, DEPTH).into_iter().filter_map(|path| self.place(path)).collect()
+    }
+
     /// Where a path argument leads by its text.
-    fn place(self, path: &str) -> Option<PathBuf> {
+    pub(super) fn place(self, path: &str) -> Option<PathBuf> {
         normalise(&self.workspace.join(path))
     }
 }

@@ -11,17 +11,42 @@
     reason = "tests look at the world from outside of the walls, and fail by panicking"
 )]
 
+mod agent_budgets;
+mod agent_compaction;
+mod agent_loop;
+mod agent_repeats;
+mod agent_spill;
 mod architecture;
 mod attack;
+mod audit;
 mod bad_input;
+mod bus;
+mod chat;
+mod config_providers;
+mod context;
 mod escapes_a;
 mod escapes_h;
+mod events;
 mod limits;
+mod parity_commands;
 mod parity_edit;
 mod parity_patch;
 mod parity_read;
 mod parity_search;
+mod parity_sessions;
+mod parity_skills;
 mod race;
 mod roles;
+mod run;
+mod scripted;
+mod sessions;
+mod store;
 mod support;
 mod wire;
+mod wires;
+mod wires_chat;
+mod wires_faults;
+mod wires_fuzz;
+mod wires_messages;
+mod wires_run;
+mod wires_sse;

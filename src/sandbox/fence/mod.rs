@@ -13,7 +13,7 @@ mod refusals;
 mod rename;
 mod temporary;
 
-pub use preopen::{Opened, Preopen};
+pub use preopen::{Opened, OwnReadOnly, Preopen};
 pub use refusals::{Refusal, Refusals};
 pub(super) use temporary::Temporaries;
 
