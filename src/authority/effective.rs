@@ -44,6 +44,12 @@ impl Effective {
         Self(self.0.meet(&profile.rights))
     }
 
+    /// The same, with a directory of the host's own that its holder may read.
+    #[must_use]
+    pub fn reading(&self, own: &Path) -> Self {
+        Self(self.0.clone().reading(own))
+    }
+
     /// The rights.
     pub fn rights(&self) -> &Rights {
         &self.0

@@ -1,6 +1,7 @@
 //! Rights: capabilities with their parameters.
 
 use super::{Access, CapabilitySet, Directories, Hosts};
+use std::path::Path;
 
 /// A bundle of rights. Every ceiling, grant and effective authority is one; they combine by [`Rights::meet`] alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +37,14 @@ impl Rights {
             directories: self.directories.meet(&other.directories),
             hosts: self.hosts.meet(&other.hosts),
         }
+    }
+
+    /// These rights, and to read one directory more. Only the host adds one, and only of its own: what was too long of a
+    /// caller's results, or the user's skills.
+    #[must_use]
+    pub fn reading(mut self, own: &Path) -> Self {
+        self.directories = self.directories.with(own.to_owned(), Access::ReadOnly);
+        self
     }
 
     /// Whether `other` gives everything that this gives.

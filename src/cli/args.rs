@@ -1,24 +1,68 @@
 //! What people can type.
 
+use super::args_sessions::{AuditArguments, SessionsCommand};
+use super::ask::{ChatArguments, TaskArguments};
 use crate::authority::{Access, Capability};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool failed, 2 the command or the tool's arguments make no sense, \
-3 the configuration or the workspace cannot be used, 5 denied, 7 timed out, 8 the component does not load.";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the agent or the tool failed, 2 the command or the tool's arguments make no \
+sense, 3 the configuration, the credentials or the workspace cannot be used, 4 the model service failed, 5 denied, 6 a limit was \
+reached, 7 timed out, 8 the sandbox or a component does not load, 130 and 143 ended by a signal.";
+
+const FIRST_STEPS: &str = "\
+Without a command, in a terminal: a chat
+One task: ringfence run \"what to do\"
+Without any key: ringfence demo";
 
 /// A sandboxed agent host: every tool is a WebAssembly component, and a role decides what is linked.
 #[derive(Debug, Parser)]
-#[command(name = "ringfence", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "ringfence", version, after_help = FIRST_STEPS, after_long_help = EXIT_CODES)]
 pub struct Arguments {
-    /// The command.
+    /// The command; without one, a chat.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// Of the chat.
+    #[command(flatten)]
+    pub chat: ChatArguments,
+    /// How to speak.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// How the program speaks.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Voice {
+    /// Colour on the terminal.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub color: Color,
+    /// Print results and errors, and nothing on the way.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print more on the way: what every call was given and answered.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// When there is colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Give the agent one task and print its answer.
+    #[command(after_help = EXIT_CODES)]
+    Run(TaskArguments),
+    /// See the tools at work on a short task, without a key and without a network.
+    Demo,
     /// Look at tools and run them.
     Tools {
         /// What to do with them.
@@ -33,6 +77,20 @@ pub enum Command {
         /// Bytes of memory that it may take.
         memory: u64,
     },
+    /// Look at what was said before.
+    Sessions {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
+    /// Look at what tools were called, and what became of it.
+    Audit(AuditArguments),
+    /// Look at the configuration.
+    Config {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
 }
 
 /// The commands about tools.
@@ -45,6 +103,21 @@ pub enum ToolsCommand {
     /// Run one tool under a role.
     #[command(after_help = EXIT_CODES)]
     Run(Box<RunArguments>),
+}
+
+/// The commands about configuration.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigCommand {
+    /// Show what is in force, and where each value comes from.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read the configuration as every start does, and say whether it can be used.
+    Validate,
+    /// Show where the configuration file is.
+    Path,
 }
 
 /// Of `tools list`.
@@ -118,7 +191,7 @@ pub enum OutputFormat {
     Json,
 }
 
-fn capability(name: &str) -> Result<Capability, String> {
+pub(super) fn capability(name: &str) -> Result<Capability, String> {
     Capability::from_name(name).ok_or_else(|| {
         let known = Capability::ALL.map(Capability::name);
         match crate::toolbox::nearest(name, known) {
@@ -128,7 +201,7 @@ fn capability(name: &str) -> Result<Capability, String> {
     })
 }
 
-fn directory(text: &str) -> Result<(PathBuf, Access), String> {
+pub(super) fn directory(text: &str) -> Result<(PathBuf, Access), String> {
     let (path, access) = match text.rsplit_once(':') {
         Some((path, "rw")) => (path, Access::ReadWrite),
         Some((path, "ro")) => (path, Access::ReadOnly),

@@ -6,30 +6,42 @@
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// The tool failed, or the program did.
+    /// The agent or the tool failed, or the program did.
     Failed = 1,
     /// The command line, or the arguments for a tool, make no sense.
     Usage = 2,
-    /// The configuration cannot be used.
+    /// The configuration or the credentials cannot be used.
     Config = 3,
-    /// Something was denied.
+    /// The model service failed, after its retries.
+    Provider = 4,
+    /// Something that was needed was denied.
     Denied = 5,
+    /// A limit on model calls, tokens or money was reached.
+    Limit = 6,
     /// Time was over.
     TimedOut = 7,
-    /// A component does not load.
+    /// The sandbox or a component does not load.
     Load = 8,
+    /// Ended with Ctrl-C.
+    Interrupted = 130,
+    /// Told to end.
+    Terminated = 143,
 }
 
 impl Exit {
     /// Every code and what it means, for help texts.
     pub const TABLE: &[(Self, &str)] = &[
         (Self::Done, "done"),
-        (Self::Failed, "the tool failed"),
+        (Self::Failed, "the agent or the tool failed"),
         (Self::Usage, "the command or the tool's arguments make no sense"),
-        (Self::Config, "the configuration or the workspace cannot be used"),
+        (Self::Config, "the configuration, the credentials or the workspace cannot be used"),
+        (Self::Provider, "the model service failed"),
         (Self::Denied, "denied"),
+        (Self::Limit, "a limit was reached"),
         (Self::TimedOut, "timed out"),
-        (Self::Load, "the component does not load"),
+        (Self::Load, "the sandbox or a component does not load"),
+        (Self::Interrupted, "ended with Ctrl-C"),
+        (Self::Terminated, "told to end"),
     ];
 
     /// The code.

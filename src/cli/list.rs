@@ -35,7 +35,7 @@ pub(super) fn run(printer: &Printer, typed: &ListArguments) -> Exit {
     printer.result(&lines.join("\n"))
 }
 
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     text.split_inclusive(". ").next().unwrap_or(text).trim_end()
 }
 

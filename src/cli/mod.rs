@@ -1,20 +1,43 @@
 //! The command line: one file a verb. It talks to people and decides nothing.
 
 mod args;
+mod args_sessions;
+mod ask;
+mod audit;
+mod chat;
+mod commands;
+mod configuration;
+mod demo;
+mod editor;
+mod events;
 mod exit;
 mod inspect;
+pub mod ladder;
 mod list;
+mod markdown;
 mod open;
+mod outcome;
+mod paint;
 mod person;
 mod printer;
+mod prompt;
+mod record;
 mod remedy;
 mod run;
+mod sessions;
+mod signals;
+pub mod slash;
+pub mod status;
+mod task;
+mod turn;
+mod typing;
 
 pub use args::{Arguments, Command, ToolsCommand};
 pub use exit::Exit;
+pub use markdown::finished;
 
 use crate::sandbox::CompileBounds;
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use printer::Printer;
 use std::ffi::OsString;
 
@@ -24,16 +47,23 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(arguments) => arguments,
         Err(error) => return printer::usage(&error),
     };
+    if arguments.command.is_some() && arguments.chat != ask::ChatArguments::default() {
+        let problem = "options of the chat stand before a command; write them behind it";
+        return printer::usage(
+            &Arguments::command().error(clap::error::ErrorKind::ArgumentConflict, problem),
+        );
+    }
     start_log();
+    printer::choose_color(arguments.voice.color);
     let printer = Printer::new();
-    if let Command::CompileComponent { processor, memory } = arguments.command {
+    if let Some(Command::CompileComponent { processor, memory }) = arguments.command {
         return compile(&printer, CompileBounds { processor, memory, ..CompileBounds::default() });
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return printer.error(&format!("no thread can be started: {error}"), Exit::Failed),
     };
-    let exit = runtime.block_on(run_command(&printer, arguments.command));
+    let exit = runtime.block_on(run_command(&printer, &arguments));
     // A call that hangs in the system must not hold up the end of the program.
     runtime.shutdown_background();
     exit
@@ -47,13 +77,19 @@ fn compile(printer: &Printer, bounds: CompileBounds) -> Exit {
     }
 }
 
-async fn run_command(printer: &Printer, command: Command) -> Exit {
+async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
+    let Some(command) = &arguments.command else {
+        return chat::run(printer, arguments.voice, &arguments.chat).await;
+    };
     match command {
-        Command::Tools { command: ToolsCommand::List(arguments) } => list::run(printer, &arguments),
-        Command::Tools { command: ToolsCommand::Inspect(arguments) } => {
-            inspect::run(printer, &arguments).await
-        }
-        Command::Tools { command: ToolsCommand::Run(arguments) } => run::run(printer, &arguments).await,
+        Command::Run(typed) => task::run(printer, arguments.voice, typed).await,
+        Command::Demo => demo::run(printer).await,
+        Command::Tools { command: ToolsCommand::List(typed) } => list::run(printer, typed),
+        Command::Tools { command: ToolsCommand::Inspect(typed) } => inspect::run(printer, typed).await,
+        Command::Tools { command: ToolsCommand::Run(typed) } => run::run(printer, typed).await,
+        Command::Sessions { command } => sessions::run(printer, command),
+        Command::Audit(typed) => audit::run(printer, typed),
+        Command::Config { command } => configuration::run(printer, *command),
         Command::CompileComponent { .. } => Exit::Usage,
     }
 }

@@ -7,7 +7,7 @@ use crate::authority::{
     Access, Capability, CapabilitySet, Directories, Flags, Grant, Hosts, Profile, Rights, Role,
 };
 use crate::config::{self, Config, Dirs};
-use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::sandbox::ports::{Courier, MainPorts, Unavailable};
 use crate::sandbox::{CompileBounds, Limits, Opened};
 use crate::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub(super) struct Setting {
     pub(super) toolbox: Toolbox,
     pub(super) config: Config,
     pub(super) workspace: PathBuf,
+    pub(super) dirs: Dirs,
     directories: Vec<(PathBuf, Access)>,
     state: Vec<PathBuf>,
 }
@@ -53,7 +54,7 @@ impl Setting {
         let opened =
             Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
         let toolbox = toolbox(opened, &dirs, limits)?;
-        Ok(Self { toolbox, config, workspace, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, directories, state })
     }
 
     /// The same for looking at tools, which works anywhere: no directory is opened.
@@ -61,7 +62,7 @@ impl Setting {
         let (dirs, config) = configured()?;
         let toolbox = toolbox(Opened::default(), &dirs, Limits::default())?;
         let (workspace, directories, state) = (PathBuf::new(), Vec::new(), dirs.places());
-        Ok(Self { toolbox, config, workspace, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, directories, state })
     }
 
     /// A place with its links resolved, and the directory to hand over for it: one that was named already, itself, or the
@@ -100,10 +101,22 @@ impl Setting {
         })
     }
 
-    /// A caller for the person at the terminal.
+    /// A caller for the person at the terminal, whom a message reaches on stderr.
     pub(super) fn agent(
         &self,
         profile: Profile,
+        read_only: bool,
+        deny: &[Capability],
+    ) -> Result<Agent, Stop> {
+        self.caller("cli:direct", profile, Arc::new(Person::new()), read_only, deny)
+    }
+
+    /// A caller whose messages go through `courier`.
+    pub(super) fn caller(
+        &self,
+        id: &str,
+        profile: Profile,
+        courier: Arc<dyn Courier>,
         read_only: bool,
         deny: &[Capability],
     ) -> Result<Agent, Stop> {
@@ -115,21 +128,24 @@ impl Setting {
             hosts: Hosts::none(),
         });
         let ports = match profile.role {
-            Role::Main => {
-                Ports::Main(Arc::new(MainPorts { courier: Arc::new(Person::new()), ..Unavailable::main() }))
-            }
+            Role::Main => Ports::Main(Arc::new(MainPorts { courier, ..Unavailable::main() })),
             Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
         };
-        Agent::new("cli:direct", profile, &self.workspace, flags, ports)
+        Agent::new(id, profile, &self.workspace, flags, ports)
             .map_err(|error| Stop(error.to_string(), Exit::Failed))
     }
 }
 
-fn configured() -> Result<(Dirs, Config), Stop> {
-    let dirs = Dirs::of_user().ok_or_else(|| {
+/// Where this program keeps its own.
+pub(super) fn dirs() -> Result<Dirs, Stop> {
+    Dirs::of_user().ok_or_else(|| {
         let problem = "there is no home directory; set RINGFENCE_HOME to a directory of yours";
         Stop(problem.to_owned(), Exit::Config)
-    })?;
+    })
+}
+
+fn configured() -> Result<(Dirs, Config), Stop> {
+    let dirs = dirs()?;
     let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
     Ok((dirs, config))
 }
@@ -137,7 +153,7 @@ fn configured() -> Result<(Dirs, Config), Stop> {
 fn toolbox(opened: Opened, dirs: &Dirs, limits: Limits) -> Result<Toolbox, Stop> {
     let cache = dirs.cache.join("code");
     let mut toolbox =
-        Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Failed))?;
+        Toolbox::new(opened, Some(&cache), limits).map_err(|error| Stop(whole(&error), Exit::Load))?;
     // Without a name for its own binary a program compiles in its own process.
     if let Some(program) = config::own_program() {
         toolbox.compile_with(program, CompileBounds::default());

@@ -1,12 +1,13 @@
 //! The one place that writes to stdout and stderr: results to stdout, everything else to stderr.
 
+use super::args::Color;
 use super::exit::Exit;
 use crate::toolbox::escape_controls;
 use serde::Serialize;
 use std::io::{ErrorKind, Write as _};
 
 /// Writes for people and programs.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Printer(());
 
 impl Printer {
@@ -50,6 +51,23 @@ impl Printer {
         let _ = writeln!(anstream::stderr().lock(), "{}", escape_controls(text));
     }
 
+    /// A piece of a text, to stdout, at once and without an end of line.
+    pub(super) fn piece(&self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        let _ = out.write_all(escape_controls(text).as_bytes());
+        let _ = out.flush();
+    }
+
+    /// A text with colours of this program's own making, to stdout. What it was made of had its control characters written
+    /// out before.
+    pub(super) fn painted(&self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        let _ = out.write_all(text.as_bytes());
+        if !text.ends_with('\n') {
+            let _ = out.write_all(b"\n");
+        }
+    }
+
     /// An error to stderr, and what to end with.
     pub(super) fn error(&self, text: &str, exit: Exit) -> Exit {
         self.note(&format!("error: {text}"));
@@ -60,6 +78,16 @@ impl Printer {
     pub(super) fn hint(&self, text: &str) {
         self.note(&format!("  {text}"));
     }
+}
+
+/// Which colours there are: as the person says, or as stdout, stderr, `NO_COLOR` and `TERM` say.
+pub(super) fn choose_color(color: Color) {
+    let choice = match color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
 }
 
 /// What clap has to say: help and version to stdout, usage errors to stderr.

@@ -4,11 +4,15 @@ use super::args::{OutputFormat, RunArguments};
 use super::exit::Exit;
 use super::open::{Setting, Stop, grant, whole};
 use super::printer::Printer;
+use super::record::Recorder;
 use super::remedy;
 use crate::config;
 use crate::sandbox::{CallError, Content, LimitKind, Limits, MAX_COMPONENT};
+use crate::session::SessionKey;
+use crate::store::{self, Store};
 use crate::toolbox::{Definition, Outcome, PackageError, Reply, text_of};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) async fn run(printer: &Printer, typed: &RunArguments) -> Exit {
@@ -27,6 +31,13 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
     let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
     let mut setting = Setting::open(typed.workspace.as_deref(), &typed.directories, limits)?;
     let profile = setting.profile(&typed.role)?;
+    match Store::open(&setting.dirs.data.join(store::FILE)) {
+        Ok(store) => {
+            let recorder = Recorder::new(store, &SessionKey::new("cli", "direct"));
+            setting.toolbox.set_audit(Arc::new(recorder));
+        }
+        Err(error) => tracing::warn!("the call leaves no audit row: {error}"),
+    }
     if let Some(path) = &typed.component {
         let name = path.display();
         let bytes = config::read_component(path, MAX_COMPONENT)

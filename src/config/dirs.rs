@@ -61,6 +61,14 @@ pub fn own_program() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
 
+/// A path in the configuration: `~/` is the user's home.
+pub(super) fn of_person(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), env::system_dir("HOME")) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(path),
+    }
+}
+
 /// A path from where this process is, with links resolved: the one name of a directory from here on.
 ///
 /// # Errors
@@ -116,4 +124,23 @@ pub fn read_component(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Bytes of a script, at most.
+const SCRIPT: u64 = 4 << 20;
+
+/// The text of a script of replies that the configuration or a person names.
+///
+/// # Errors
+///
+/// When it cannot be read, is not text, or is too long.
+#[expect(clippy::disallowed_methods, reason = "this room reads the files that the configuration names")]
+pub fn read_script(path: &Path) -> io::Result<String> {
+    use std::io::Read as _;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?.take(SCRIPT + 1).read_to_string(&mut text)?;
+    if read as u64 > SCRIPT { Err(io::Error::other("it is longer than 4 MiB")) } else { Ok(text) }
 }

@@ -1,16 +1,38 @@
 //! The user's `config.toml`.
 
 use super::Dirs;
-use crate::authority::{
-    Access, Capability, CapabilitySet, Directories, HostRule, Hosts, Profile, Rights, Role,
-};
+use super::agent::{AgentConfig, agent};
+use super::profiles::profile;
+use super::providers::{ProviderConfig, provider};
+use super::read::{Reading, entries, known_keys};
+use crate::authority::{Profile, Role};
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
-use toml::{Table, Value};
+use std::path::PathBuf;
+use toml::Table;
+
+/// The keys of the file itself.
+const KEYS: &[&str] = &["provider", "model", "providers", "agent", "profiles"];
+
+/// Every table of the file with every key of it. `NAME` stands for a name of the user's own.
+pub const TABLES: &[(&str, &[&str])] = &[
+    ("", KEYS),
+    ("agent", super::agent::KEYS),
+    ("providers.NAME", super::providers::KEYS),
+    ("providers.NAME.prices", super::providers::PRICES),
+    ("profiles.NAME", super::profiles::KEYS),
+];
 
 /// What the user configured.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
+    /// The model service that is asked where no flag says another.
+    pub provider: Option<String>,
+    /// The model of it.
+    pub model: Option<String>,
+    /// Model services.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// What a turn may take.
+    pub agent: AgentConfig,
     /// Roles of the user's own, each narrowing one of the two.
     pub profiles: BTreeMap<String, Profile>,
 }
@@ -34,6 +56,15 @@ pub enum ConfigError {
         /// Where in it, and why.
         problem: String,
     },
+    /// It does not say which model service to ask, or says one that there is not.
+    #[error("{0}")]
+    Provider(String),
+    /// There is no model service at all.
+    #[error(
+        "there is no model service to ask; set a key, such as `export ANTHROPIC_API_KEY=…` (or OPENAI_API_KEY, \
+         OPENROUTER_API_KEY), or type `ringfence demo` to see the tools at work without one"
+    )]
+    NoProvider,
 }
 
 impl Config {
@@ -60,8 +91,19 @@ impl Config {
     pub fn parse(text: &str) -> Result<Self, String> {
         let table: Table =
             text.parse().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())?;
-        known_keys(&table, "the file", &["profiles"])?;
-        let mut config = Self::default();
+        known_keys(&table, "the file", KEYS)?;
+        let read = Reading { table: &table, at: "the file" };
+        let mut config = Self {
+            provider: read.text("provider")?.map(str::to_owned),
+            model: read.text("model")?.map(str::to_owned),
+            ..Self::default()
+        };
+        if let Some(value) = table.get("agent") {
+            config.agent = agent(value)?;
+        }
+        for (name, value) in entries(&table, "providers")? {
+            config.providers.insert(name.clone(), provider(name, value)?);
+        }
         for (name, value) in entries(&table, "profiles")? {
             config.profiles.insert(name.clone(), profile(name, value)?);
         }
@@ -77,98 +119,5 @@ impl Config {
     pub fn profile_names(&self) -> impl Iterator<Item = &str> {
         let roles = Role::ALL.into_iter().map(|role| -> &str { role.name() });
         roles.chain(self.profiles.keys().map(String::as_str))
-    }
-}
-
-fn profile(name: &str, value: &Value) -> Result<Profile, String> {
-    let at = format!("profiles.{name}");
-    if Role::from_name(name).is_some() {
-        return Err(format!("{at}: `{name}` is a role and cannot be configured; choose another name"));
-    }
-    let table = value.as_table().ok_or_else(|| format!("{at}: expected a table"))?;
-    known_keys(table, &at, &["role", "capabilities", "files", "directories", "hosts", "tools"])?;
-    let text = |key: &str| match table.get(key) {
-        None => Ok(None),
-        Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{at}.{key}: expected a string")),
-    };
-    let role = text("role")?
-        .ok_or_else(|| format!("{at}: `role` is missing; write role = \"subagent\" or \"main\""))?;
-    let role = Role::from_name(role)
-        .ok_or_else(|| format!("{at}.role: there is no role `{role}`; write \"main\" or \"subagent\""))?;
-    let mut rights = Rights::all();
-    if let Some(names) = strings(table, &at, "capabilities")? {
-        let known = |name: &String| {
-            Capability::from_name(name).ok_or_else(|| {
-                let near = nearest(name, Capability::ALL.map(Capability::name));
-                format!("{at}.capabilities: there is no capability `{name}`{near}")
-            })
-        };
-        rights.capabilities = names.iter().map(known).collect::<Result<CapabilitySet, String>>()?;
-    }
-    let access = match text("files")? {
-        None | Some("read-write") => Access::ReadWrite,
-        Some("read-only") => Access::ReadOnly,
-        Some("none") => {
-            rights.capabilities = rights.capabilities.without(Capability::Files);
-            Access::ReadOnly
-        }
-        Some(other) => {
-            return Err(format!("{at}.files: `{other}` is none of \"read-write\", \"read-only\", \"none\""));
-        }
-    };
-    rights.directories = match strings(table, &at, "directories")? {
-        None => Directories::everywhere(access),
-        Some(paths) => {
-            let named = |path: &&String| {
-                let path = Path::new(path);
-                path.is_absolute() && !path.components().any(|c| c == Component::ParentDir)
-            };
-            if let Some(unclear) = paths.iter().find(|path| !named(path)) {
-                return Err(format!("{at}.directories: `{unclear}` is not an absolute path without `..`"));
-            }
-            Directories::of(paths.into_iter().map(|path| (PathBuf::from(path), access)))
-        }
-    };
-    if let Some(hosts) = strings(table, &at, "hosts")? {
-        let rules = hosts.iter().map(|host| HostRule::parse(host)).collect::<Result<Vec<_>, _>>();
-        rights.hosts = Hosts::of(rules.map_err(|error| format!("{at}.hosts: {error}"))?);
-    }
-    Ok(Profile { name: name.to_owned(), role, rights, tools: strings(table, &at, "tools")? })
-}
-
-fn entries<'t>(table: &'t Table, key: &str) -> Result<Vec<(&'t String, &'t Value)>, String> {
-    match table.get(key) {
-        None => Ok(Vec::new()),
-        Some(Value::Table(inner)) => Ok(inner.iter().collect()),
-        Some(_) => Err(format!("{key}: expected a table")),
-    }
-}
-
-fn strings(table: &Table, at: &str, key: &str) -> Result<Option<Vec<String>>, String> {
-    let wrong = || format!("{at}.{key}: expected a list of strings");
-    match table.get(key) {
-        None => Ok(None),
-        Some(Value::Array(items)) => items
-            .iter()
-            .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
-            .collect::<Result<_, _>>()
-            .map(Some),
-        Some(_) => Err(wrong()),
-    }
-}
-
-fn known_keys(table: &Table, at: &str, known: &[&str]) -> Result<(), String> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(format!("{at}: unknown key `{key}`{}", nearest(key, known.iter().copied()))),
-    }
-}
-
-/// `; did you mean …?`, when a known name is near.
-fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    let best = known.into_iter().map(|k| (strsim::damerau_levenshtein(k, name), k)).min();
-    match best {
-        Some((distance, near)) if distance <= 1 + name.len() / 3 => format!("; did you mean `{near}`?"),
-        _ => String::new(),
     }
 }

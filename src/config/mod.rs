@@ -1,8 +1,19 @@
 //! Files, environment and flags, as typed configuration. The only room that reads the environment.
 
+mod agent;
+mod choose;
 mod dirs;
 pub mod env;
 mod file;
+mod keys;
+mod places;
+mod profiles;
+mod providers;
+mod read;
 
-pub use dirs::{Dirs, absolute, canonical, create_private_dir, own_program, read_component};
-pub use file::{Config, ConfigError};
+pub use agent::AgentConfig;
+pub use dirs::{Dirs, absolute, canonical, create_private_dir, own_program, read_component, read_script};
+pub use file::{Config, ConfigError, TABLES};
+pub use keys::{KeyError, KeySource};
+pub use places::{Lock, Named, dumb_terminal, is_program, is_variable, private_file};
+pub use providers::{Prices, ProviderConfig, Wire, is_this_machine};

@@ -1,7 +1,9 @@
 //! Who calls: a role or profile, what this run leaves it, what stands behind its interfaces, and what it has read.
 
 use super::recall::Recall;
-use crate::authority::{Ceiling, Effective, Flags, Grant, Profile, Role};
+use super::spill::Spill;
+use crate::authority::{Ceiling, Effective, Flags, Grant, Profile, Rights, Role};
+use crate::sandbox::OwnReadOnly;
 use crate::sandbox::ports::{MainPorts, SharedPorts};
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub struct Agent {
     parent: Option<Effective>,
     pub(super) ports: Ports,
     pub(super) recall: Recall,
+    pub(super) own: Vec<Arc<OwnReadOnly>>,
+    spill: Option<Arc<Spill>>,
 }
 
 /// A profile and ports of two roles.
@@ -67,7 +71,8 @@ impl Agent {
             return Err(RoleMismatch { profile: profile.name, wanted: profile.role, given: ports.role() });
         }
         let ceiling = Ceiling::of(profile.role, workspace);
-        Ok(Self { id: id.into(), profile, ceiling, flags, parent: None, ports, recall: Recall::default() })
+        let (parent, recall, own, spill) = (None, Recall::default(), Vec::new(), None);
+        Ok(Self { id: id.into(), profile, ceiling, flags, parent, ports, recall, own, spill })
     }
 
     /// The same caller, holding no more than a parent does.
@@ -77,9 +82,49 @@ impl Agent {
         self
     }
 
+    /// The same caller, which may read one more directory: one of the host's own, and nothing beside or above it. Tools that
+    /// are granted files everywhere are handed it read-only; all others are not.
+    #[must_use]
+    pub fn reading(mut self, own: Arc<OwnReadOnly>) -> Self {
+        self.own.push(own);
+        self
+    }
+
+    /// The same caller, whose results that are too long to be shown are kept in `spill`, which it may read.
+    #[must_use]
+    pub fn spilling(mut self, spill: Arc<Spill>) -> Self {
+        self = self.reading(spill.directory());
+        self.spill = Some(spill);
+        self
+    }
+
+    /// The host's own directories that it may read.
+    pub fn own_directories(&self) -> impl Iterator<Item = &Path> {
+        self.own.iter().map(|own| own.path())
+    }
+
+    /// Where its long results go.
+    pub fn spill(&self) -> Option<&Spill> {
+        self.spill.as_deref()
+    }
+
     /// What it holds through a tool with this grant.
+    ///
+    /// A directory of the host's own stands in everything but the grant, so that what comes out is still no more than each.
     pub fn effective(&self, grant: &Grant) -> Effective {
-        Effective::of(&self.ceiling, grant, self.parent.as_ref(), &self.flags).within(&self.profile)
+        if self.own.is_empty() {
+            return Effective::of(&self.ceiling, grant, self.parent.as_ref(), &self.flags)
+                .within(&self.profile);
+        }
+        let with_own =
+            |rights: &Rights| self.own.iter().fold(rights.clone(), |rights, own| rights.reading(own.path()));
+        let ceiling = Ceiling(with_own(&self.ceiling.0));
+        let flags = Flags(with_own(&self.flags.0));
+        let profile = Profile { rights: with_own(&self.profile.rights), ..self.profile.clone() };
+        let parent = self.parent.clone();
+        let parent =
+            parent.map(|parent| self.own.iter().fold(parent, |parent, own| parent.reading(own.path())));
+        Effective::of(&ceiling, grant, parent.as_ref(), &flags).within(&profile)
     }
 
     /// What this run leaves.

@@ -1,7 +1,7 @@
 //! One call, from a name and a text to a reply.
 
 use super::agent::{Agent, Ports};
-use super::audit::{self, Row};
+use super::audit::Row;
 use super::name::{escape_controls, one_line};
 use super::outcome::{Outcome, Reply};
 use super::outside::{self, Held};
@@ -15,41 +15,38 @@ use crate::sandbox::{
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// What tools call their temporary files.
 const TEMPORARY: &str = ".ringfence-tmp-";
 
 impl Toolbox {
-    /// Calls a tool by name with the text of its arguments. Exactly one audit row is written.
+    /// Calls a tool by name with the text of its arguments. Exactly one audit row is written, before this returns or when
+    /// it is dropped.
     pub async fn call(&self, agent: &Agent, tool: &str, arguments: &str) -> Reply {
-        let started = Instant::now();
-        let mut row = Row { agent, tool, package: None, effective: None, refusals: 0 };
+        let mut row = Row::begin(self.audit.as_deref(), agent, tool);
         let Some((package, definition)) = self.find(tool) else {
             let near = super::name::nearest(tool, self.names()).map(str::to_owned);
-            row.tool = super::name::start(tool);
-            let unknown = Outcome::Unknown { tool: one_line(row.tool), near };
-            return finish(&row, unknown, started.elapsed());
+            let unknown = Outcome::Unknown { tool: one_line(super::name::start(tool)), near };
+            return finish(row, unknown);
         };
         let effective = agent.effective(&package.grant);
-        row.effective = Some(&effective);
+        row.grant = effective.rights().capabilities.to_string();
         let component = match package.component() {
             Ok(component) => component,
-            Err(error) => return finish(&row, Outcome::Ended(CallError::Load(error)), started.elapsed()),
+            Err(error) => return finish(row, Outcome::Ended(CallError::Load(error))),
         };
         row.package = Some(component.survey.digest);
         if let Some(denial) = self.objections(agent, package, tool, component).into_iter().next() {
-            return finish(&row, Outcome::Denied(Box::new(denial)), started.elapsed());
+            return finish(row, Outcome::Denied(Box::new(denial)));
         }
         let prepared = match arguments::prepare(definition, arguments) {
             Ok(prepared) => prepared,
-            Err(error) => return finish(&row, Outcome::Arguments(error), started.elapsed()),
+            Err(error) => return finish(row, Outcome::Arguments(error)),
         };
-        let preopens = match self.preopens(&effective) {
+        let preopens = match self.preopens(agent, &effective) {
             Ok(preopens) => preopens,
             Err(error) => {
-                let error = CallError::Directories(error.to_string());
-                return finish(&row, Outcome::Ended(error), started.elapsed());
+                return finish(row, Outcome::Ended(CallError::Directories(error.to_string())));
             }
         };
         let called = self.enter(agent, component, &effective, preopens, tool, prepared.to_string()).await;
@@ -74,9 +71,14 @@ impl Toolbox {
             let message = format!("{} more lines were dropped", called.notes_dropped);
             notes.push(Note { level: "warn", message });
         }
-        let reply = Reply { outcome, notes, time: started.elapsed() };
-        audit::write(&row, &reply);
+        let reply = Reply { outcome, notes, time: row.elapsed() };
+        row.end(&reply);
         reply
+    }
+
+    /// Writes the row of a call that is not made, because a turn has made it often enough.
+    pub fn refused(&self, agent: &Agent, tool: &str, kind: &'static str) {
+        Row::begin(self.audit.as_deref(), agent, tool).refused(kind);
     }
 
     /// Everything that stands between an agent and a tool, before anything runs.
@@ -102,11 +104,15 @@ impl Toolbox {
         objections(&component.survey, Asker { tool, profile, ceiling, grant, flags: &flags })
     }
 
-    fn preopens(&self, effective: &Effective) -> Result<Arc<Preopens>, crate::sandbox::SetupError> {
+    fn preopens(
+        &self,
+        agent: &Agent,
+        effective: &Effective,
+    ) -> Result<Arc<Preopens>, crate::sandbox::SetupError> {
         if !effective.holds(Capability::Files) {
             return Ok(Arc::default());
         }
-        self.opened.preopens(&effective.rights().directories)
+        self.opened.preopens(&effective.rights().directories, &agent.own)
     }
 
     async fn enter(
@@ -150,9 +156,9 @@ fn plain(content: &mut Content) {
     }
 }
 
-fn finish(row: &Row<'_>, outcome: Outcome, time: Duration) -> Reply {
-    let reply = Reply { outcome, notes: Vec::new(), time };
-    audit::write(row, &reply);
+fn finish(row: Row<'_>, outcome: Outcome) -> Reply {
+    let reply = Reply { outcome, notes: Vec::new(), time: row.elapsed() };
+    row.end(&reply);
     reply
 }
 

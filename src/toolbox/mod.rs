@@ -7,20 +7,23 @@ mod builtin;
 mod definition;
 mod dispatch;
 mod name;
+mod nature;
 mod outcome;
 mod outside;
 mod package;
 mod recall;
 mod schema;
+mod spill;
 
 pub use crate::sandbox::{Content, ErrorKind, Output, ToolError};
 pub use agent::{Agent, Ports, RoleMismatch};
 pub use arguments::{ArgumentError, prepare};
-pub use audit::TARGET as AUDIT_TARGET;
+pub use audit::{AuditRow, AuditSink, TARGET as AUDIT_TARGET};
 pub use definition::{Definition, DefinitionError};
 pub use name::{MAX_NAME, escape_controls, invisible, is_name, look, nearest};
 pub use outcome::{Outcome, Reply, VIEW, text_of, view};
 pub use package::{Origin, Package};
+pub use spill::{Spill, Spilled};
 
 use crate::authority::{Ceiling, Denial, Flags, Grant, Profile, Rights, Role};
 use crate::sandbox::{
@@ -28,6 +31,7 @@ use crate::sandbox::{
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The packages of a process and the sandbox that runs them.
 pub struct Toolbox {
@@ -37,6 +41,7 @@ pub struct Toolbox {
     index: BTreeMap<String, (usize, usize)>,
     opened: Opened,
     limits: Limits,
+    audit: Option<Arc<dyn AuditSink>>,
 }
 
 /// A package that is refused.
@@ -83,7 +88,8 @@ impl Toolbox {
     /// When the engine does not start.
     pub fn new(opened: Opened, cache: Option<&Path>, limits: Limits) -> Result<Self, SetupError> {
         let sandbox = Sandbox::start(cache, limits.memory)?;
-        let mut toolbox = Self { sandbox, packages: Vec::new(), index: BTreeMap::new(), opened, limits };
+        let mut toolbox =
+            Self { sandbox, packages: Vec::new(), index: BTreeMap::new(), opened, limits, audit: None };
         for package in Package::built_in() {
             toolbox.insert(package);
         }
@@ -93,6 +99,11 @@ impl Toolbox {
     /// Has components compiled by `program`, this program's own binary, in a process of its own.
     pub fn compile_with(&mut self, program: PathBuf, bounds: CompileBounds) {
         self.sandbox.compile_with(program, bounds);
+    }
+
+    /// Where audit rows are kept from now on, beside the log.
+    pub fn set_audit(&mut self, sink: Arc<dyn AuditSink>) {
+        self.audit = Some(sink);
     }
 
     /// Adds the tools of a component that a person named. Its definitions are asked for with nothing in its hands.

@@ -22,6 +22,11 @@ impl Held<'_> {
         paths(arguments, DEPTH).into_iter().find(lacks).map(str::to_owned)
     }
 
+    /// Every place that the arguments name.
+    pub(super) fn places(self, arguments: &Value) -> Vec<PathBuf> {
+        paths(arguments, DEPTH).into_iter().filter_map(|path| self.place(path)).collect()
+    }
+
     /// Where a path argument leads by its text. A home directory is no place: nothing here expands `~`.
     pub(super) fn place(self, path: &str) -> Option<PathBuf> {
         if path == "~" || path.starts_with("~/") { None } else { normalise(&self.workspace.join(path)) }

@@ -5,7 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from the top down, layer by layer; within a layer a room may use those to its right.
-const LAYERS: &[&[&str]] = &[&["cli"], &["toolbox"], &["sandbox"], &["exec", "config"], &["authority"]];
+const LAYERS: &[&[&str]] = &[
+    &["cli"],
+    &["bus"],
+    &["agent", "session"],
+    &["toolbox", "provider"],
+    &["sandbox"],
+    &["exec", "egress", "store", "config"],
+    &["authority"],
+];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -88,6 +96,12 @@ fn effects_have_one_room_each() {
         ("wasmparser", "sandbox"),
         ("jsonschema", "toolbox"),
         ("clap", "cli"),
+        ("reqwest", "egress"),
+        ("rusqlite", "store"),
+        ("serde_saphyr", "agent"),
+        ("reedline", "cli"),
+        ("termimad", "cli"),
+        ("indicatif", "cli"),
         ("anstream", "cli"),
     ];
     let src = root().join("src");

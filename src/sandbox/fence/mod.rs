@@ -14,7 +14,7 @@ mod rename;
 mod stream;
 mod temporary;
 
-pub use preopen::{Opened, Preopens};
+pub use preopen::{Opened, OwnReadOnly, Preopens};
 pub use refusals::{Refusal, Refusals};
 pub(super) use temporary::Temporaries;
 

@@ -43,6 +43,35 @@ pub struct Opened {
     workspace: PathBuf,
 }
 
+/// A directory of the host's own that one caller may read: results of its that were too long to be shown, say. It is never
+/// handed over for writing, whatever the rights say, and nothing beside it or above it comes with it.
+#[derive(Debug)]
+pub struct OwnReadOnly {
+    path: PathBuf,
+    held: (OwnedFd, Identity),
+}
+
+impl OwnReadOnly {
+    /// Opens it. `path` is absolute and has its links resolved.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a directory.
+    pub fn open(path: &Path) -> std::io::Result<Self> {
+        if path.to_str().is_none() || !path.is_absolute() {
+            return Err(std::io::Error::other("its path is not absolute, or not UTF-8"));
+        }
+        let opened = open_dir(path)?;
+        let identity = identity_of(&opened)?;
+        Ok(Self { path: path.to_owned(), held: (opened, identity) })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 impl Opened {
     /// Opens the workspace and the other directories. `state` are places that hold the host's own state.
     ///
@@ -76,12 +105,17 @@ impl Opened {
         &self.workspace
     }
 
-    /// What a call with these rights is handed.
+    /// What a call with these rights is handed. `own` are the host's directories that its caller may read, as far as the
+    /// rights name them.
     ///
     /// # Errors
     ///
     /// When two trees overlap with different rights, or a right is to a directory that is not held.
-    pub fn preopens(&self, rights: &Directories) -> Result<Arc<Preopens>, SetupError> {
+    pub fn preopens(
+        &self,
+        rights: &Directories,
+        own: &[Arc<OwnReadOnly>],
+    ) -> Result<Arc<Preopens>, SetupError> {
         if let Some((above, below)) = rights.overlap() {
             return Err(overlapping(above, below));
         }
@@ -89,7 +123,13 @@ impl Opened {
         let mut seen: Vec<(Identity, &Path, Access)> = Vec::new();
         for (path, access) in rights.iter() {
             let error = |reason: String| SetupError::Directory { path: path.display().to_string(), reason };
-            let (handle, identity) = self.handle(path).map_err(|e| error(e.to_string()))?;
+            let mine = own.iter().find(|own| own.path == path);
+            let access = if mine.is_some() { Access::ReadOnly } else { access };
+            let opened = match mine {
+                Some(own) => own.held.0.try_clone().map(|held| (File::from(held), own.held.1)),
+                None => self.handle(path),
+            };
+            let (handle, identity) = opened.map_err(|e| error(e.to_string()))?;
             // The same directory under another name (a bind mount) must not have other rights there.
             if let Some((_, other, _)) =
                 seen.iter().find(|(known, _, most)| *known == identity && *most != access)

@@ -1,14 +1,23 @@
 //! What the tests stand on: a workspace with the real components in the real sandbox, ports that write down what reaches
 //! them, and eyes for everything outside.
 
+pub mod asking;
 mod effects;
 mod guests;
+pub mod model;
+mod program;
 mod recorder;
 mod reply;
+mod stage;
+mod terminal;
 mod world;
 
 pub use effects::Snapshot;
 pub use guests::{hostile, wat};
+pub use model::{Model, Says};
+pub use program::{Program, Ran};
 pub use recorder::Recorder;
 pub use reply::Reply;
+pub use stage::Stage;
+pub use terminal::Terminal;
 pub use world::{Conversation, World, code_cache};

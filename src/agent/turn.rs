@@ -1,0 +1,136 @@
+//! A turn: what it works with, what it may take, and how it ends.
+
+use super::course::Course;
+use super::event::What;
+use crate::provider::{Provider, ProviderError, Usage};
+use crate::session::Session;
+use crate::toolbox::{Agent as Caller, Toolbox};
+use std::future::Future;
+use std::time::Duration;
+
+/// What a turn may take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// Model calls.
+    pub iterations: u32,
+    /// Tokens of all model calls together.
+    pub tokens: Option<u64>,
+    /// Money of all model calls together, in millionths of a dollar.
+    pub cost: Option<u64>,
+    /// Wall-clock time.
+    pub time: Option<Duration>,
+    /// Tokens of one reply.
+    pub reply_tokens: u32,
+}
+
+/// Which budget ended a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Incomplete {
+    /// Model calls.
+    Iterations,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Cost,
+    /// Time.
+    Time,
+    /// Tokens of one reply, again and again.
+    Length,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnOutcome {
+    /// With a final answer.
+    Completed,
+    /// By a budget. Never success.
+    Incomplete(Incomplete),
+    /// On request. What was said until then is kept.
+    Cancelled,
+    /// The model gave no reply.
+    Failed(ProviderError),
+    /// The session could not be written; nothing further was done.
+    Unrecorded(String),
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// How.
+    pub outcome: TurnOutcome,
+    /// The final answer, or what there is of it.
+    pub text: String,
+    /// Model calls.
+    pub iterations: u32,
+    /// Tokens.
+    pub usage: Usage,
+    /// What was denied on the way, one line each.
+    pub denied: Vec<String>,
+}
+
+/// Everything that a turn works with.
+pub struct Turn<'a> {
+    /// The model.
+    pub provider: &'a dyn Provider,
+    /// The tools.
+    pub toolbox: &'a Toolbox,
+    /// As whom they are called.
+    pub caller: &'a Caller,
+    /// The conversation.
+    pub session: &'a mut Session,
+    /// The system prompt.
+    pub system: &'a str,
+    /// What it may take.
+    pub budget: &'a Budget,
+    /// Messages that came in meanwhile; asked between model calls, and once more before the turn ends.
+    pub follow_ups: &'a (dyn Fn() -> Vec<String> + Send + Sync),
+    /// Hears everything that happens.
+    pub listen: &'a (dyn Fn(What) + Send + Sync),
+}
+
+impl Turn<'_> {
+    /// Runs the turn to its end. Dropping it cancels it: what was said until then is in the session, and nothing is there by
+    /// half.
+    ///
+    /// The caller tells of the end, since a turn that is dropped cannot.
+    pub async fn run(mut self, prompt: String) -> TurnEnd {
+        (self.listen)(What::TurnStarted { prompt: prompt.clone() });
+        let (mut end, time) = (TurnEnd::new(), self.budget.time);
+        let ended = within(time, Course::new(&mut self, &mut end).run(prompt)).await;
+        end.outcome = ended.err().unwrap_or(TurnOutcome::Completed);
+        end
+    }
+
+    /// Sums up the conversation now, whatever its size. The history is kept whole.
+    pub async fn compact(mut self) -> TurnEnd {
+        let (mut end, time) = (TurnEnd::new(), self.budget.time);
+        let ended = within(time, Course::new(&mut self, &mut end).compact_now()).await;
+        end.outcome = ended.err().unwrap_or(TurnOutcome::Completed);
+        end
+    }
+}
+
+impl TurnEnd {
+    fn new() -> Self {
+        Self {
+            outcome: TurnOutcome::Completed,
+            text: String::new(),
+            iterations: 0,
+            usage: Usage::default(),
+            denied: Vec::new(),
+        }
+    }
+}
+
+/// What comes of it in that time.
+async fn within(
+    time: Option<Duration>,
+    work: impl Future<Output = Result<(), TurnOutcome>>,
+) -> Result<(), TurnOutcome> {
+    match time {
+        None => work.await,
+        Some(time) => {
+            tokio::time::timeout(time, work).await.unwrap_or(Err(TurnOutcome::Incomplete(Incomplete::Time)))
+        }
+    }
+}

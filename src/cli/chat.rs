@@ -1,0 +1,340 @@
+//! The chat: lines in, turns out, until the person leaves.
+
+use super::args::Voice;
+use super::ask::ChatArguments;
+use super::editor::{Editor, Typed};
+use super::exit::Exit;
+use super::ladder::{During, Ladder, Step};
+use super::open::Stop;
+use super::outcome::Failure;
+use super::paint::{Painter, Text};
+use super::printer::Printer;
+use super::signals::Signals;
+use super::slash::{Line, Slash, help, understand};
+use super::turn::{Hooks, Talk};
+use super::typing;
+use crate::agent::What;
+use crate::bus::{Admission, Desk, Inbound, Metadata, Sitting};
+use crate::provider::Usage;
+use std::io::IsTerminal as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A chat that goes on.
+pub(super) struct Chat {
+    pub(super) printer: Printer,
+    pub(super) talk: Talk,
+    pub(super) desk: Desk,
+    pub(super) started: Instant,
+    pub(super) used: Usage,
+    pub(super) cost: Option<u64>,
+    /// Tokens of the last request and its reply.
+    pub(super) context: u64,
+    painter: Painter,
+    ladder: Ladder,
+    signals: Signals,
+}
+
+/// What comes next.
+pub(super) enum Next {
+    Prompt,
+    Leave(Exit),
+}
+
+pub(super) async fn run(printer: &Printer, voice: Voice, typed: &ChatArguments) -> Exit {
+    if !std::io::stdin().is_terminal() {
+        printer.note("error: a chat needs a terminal; for one task, type: ringfence run \"what to do\"");
+        printer.hint("to read the task from a pipe: ringfence run -");
+        return Exit::Usage;
+    }
+    let exit = match Chat::open(*printer, voice, typed) {
+        Ok(chat) => chat.go_on().await,
+        Err(stop) => stop.tell(printer),
+    };
+    // Whatever happened, the shell gets its terminal as it was.
+    let _ = termimad::crossterm::terminal::disable_raw_mode();
+    exit
+}
+
+impl Chat {
+    fn open(printer: Printer, voice: Voice, typed: &ChatArguments) -> Result<Self, Stop> {
+        let talk = Talk::open(&typed.ask, &typed.session)?;
+        Ok(Self {
+            printer,
+            painter: Painter::new(printer, Text::Live, voice, true),
+            talk,
+            desk: Desk::default(),
+            started: Instant::now(),
+            used: Usage::default(),
+            cost: None,
+            context: 0,
+            ladder: Ladder::default(),
+            signals: Signals::listen(),
+        })
+    }
+
+    async fn go_on(mut self) -> Exit {
+        let history = crate::config::private_file(&self.talk.setting.dirs.data.join("history")).ok();
+        let color = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        let mut editor = Editor::new(history, color);
+        self.greet();
+        loop {
+            let typed = match self.read(editor).await {
+                Ok((back, typed)) => {
+                    editor = back;
+                    typed
+                }
+                Err(exit) => return exit,
+            };
+            let next = match typed {
+                Typed::End => Next::Leave(Exit::Done),
+                Typed::Broken => Next::Leave(Exit::Terminated),
+                Typed::Interrupt(empty) => self.interrupted(empty),
+                Typed::Line(line) => self.line(&line).await,
+            };
+            if let Next::Leave(exit) = next {
+                return exit;
+            }
+        }
+    }
+
+    fn greet(&self) {
+        let talk = &self.talk;
+        self.printer.note(&format!(
+            "{} ({}) as {} in {}; session {}",
+            talk.provider.model(),
+            talk.provider.name(),
+            talk.profile.name,
+            talk.setting.workspace.display(),
+            talk.key
+        ));
+        self.printer.note("/help shows what there is to type; Ctrl-D leaves");
+    }
+
+    /// Reads a line on another thread, so that the request to end is heard meanwhile.
+    async fn read(&mut self, mut editor: Editor) -> Result<(Editor, Typed), Exit> {
+        let breaker = editor.breaker();
+        let printer = self.printer;
+        let mut reading = tokio::task::spawn_blocking(move || {
+            let typed = editor.read(printer);
+            (editor, typed)
+        });
+        let read = loop {
+            tokio::select! {
+                biased;
+                exit = self.signals.next() => match &breaker {
+                    // Ctrl-C comes as a key while a line is edited. The thread ends as soon as it hears of it.
+                    Some(breaker) if exit == Exit::Terminated => breaker.store(true, Ordering::Relaxed),
+                    Some(_) => {}
+                    None => return Err(if exit == Exit::Interrupted { Exit::Done } else { exit }),
+                },
+                read = &mut reading => break read,
+            }
+        };
+        match read {
+            Ok((editor, Ok(typed))) => Ok((editor, typed)),
+            Ok((_, Err(error))) => Err(self.printer.error(&format!("the terminal: {error}"), Exit::Failed)),
+            Err(error) => Err(self.printer.error(&format!("the line editor ended: {error}"), Exit::Failed)),
+        }
+    }
+
+    fn interrupted(&mut self, empty: bool) -> Next {
+        let during = if empty { During::Idle } else { During::Typing };
+        match self.ladder.press(during, Instant::now()) {
+            Step::Leave => Next::Leave(Exit::Done),
+            Step::ClearLine | Step::EndTurn => Next::Prompt,
+        }
+    }
+
+    async fn line(&mut self, line: &str) -> Next {
+        match understand(line) {
+            Line::Empty => {}
+            Line::Wrong(problem) => self.printer.note(&problem),
+            Line::Say(text) => return self.say(text).await,
+            Line::Command(Slash::Exit) => return Next::Leave(Exit::Done),
+            Line::Command(command) => {
+                if let Err(stop) = self.command(command).await {
+                    stop.tell(&self.printer);
+                }
+            }
+        }
+        Next::Prompt
+    }
+
+    /// Says something, and has turns until nothing waits any more.
+    async fn say(&mut self, text: String) -> Next {
+        let mut sitting = match self.desk.admit(inbound(&self.talk, text)) {
+            Ok(Admission::Begin(sitting, message)) => Some((sitting, message)),
+            Ok(Admission::Queued(_)) => None,
+            Err(refused) => {
+                self.printer.note(&refused.to_string());
+                None
+            }
+        };
+        while let Some((seat, message)) = sitting {
+            if let Some(exit) = self.turn(&seat, message).await {
+                return Next::Leave(exit);
+            }
+            sitting = seat.next();
+        }
+        Next::Prompt
+    }
+
+    /// Sums up older messages.
+    pub(super) async fn compact(&mut self) -> Result<(), Stop> {
+        let Self { printer, painter, talk, signals, .. } = self;
+        let done = AtomicBool::new(false);
+        let listen = |what: What| {
+            if matches!(what, What::Compaction { .. }) {
+                done.store(true, Ordering::Relaxed);
+            }
+            painter.hear(&what);
+        };
+        let hooks = Hooks { listen: &listen, message: &|text| painter.message(text), follow_ups: &Vec::new };
+        let stop = async {
+            signals.next().await;
+        };
+        let end = talk.compact(hooks, stop).await;
+        painter.end();
+        match Failure::of_turn(&end?) {
+            Some(failure) => printer.note(&failure.lines().0),
+            None if !done.load(Ordering::Relaxed) => printer.note("there is nothing to sum up yet"),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// One turn. Says with what to leave, where that was asked for.
+    async fn turn(&mut self, sitting: &Sitting, message: Inbound) -> Option<Exit> {
+        let _permit = sitting.permit().await;
+        let Self { printer, painter, talk, desk, ladder, signals, .. } = self;
+        let (printer, painter, desk) = (*printer, &*painter, &*desk);
+        let (used, context) = (Mutex::new(Usage::default()), Mutex::new(0));
+        let listen = |what: What| {
+            if let What::Usage { usage } = &what
+                && let (Ok(mut used), Ok(mut context)) = (used.lock(), context.lock())
+            {
+                *used += *usage;
+                *context = usage.total();
+            }
+            painter.hear(&what);
+        };
+        let follow_ups = || sitting.follow_ups().into_iter().map(|message| message.content).collect();
+        let said = |text: &str| painter.message(text);
+        let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups };
+        let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting });
+        let (leave, ended) = {
+            let leave = Mutex::new(None);
+            let stop = async {
+                let exit = stop.await;
+                if let Ok(mut leave) = leave.lock() {
+                    *leave = exit;
+                }
+            };
+            let ended = talk.turn(message.content, hooks, stop).await;
+            (leave.into_inner().unwrap_or_default(), ended)
+        };
+        painter.end();
+        match &ended {
+            Err(Stop(problem, exit)) => {
+                printer.error(problem, *exit);
+            }
+            Ok(end) => {
+                if let Some(failure) = Failure::of_turn(end) {
+                    let (line, _) = failure.lines();
+                    printer.note(&line);
+                }
+                if let Some(cost) = talk.provider.cost(end.usage) {
+                    self.cost = Some(self.cost.unwrap_or(0) + cost);
+                }
+            }
+        }
+        self.used += used.into_inner().unwrap_or_default();
+        match context.into_inner() {
+            Ok(0) | Err(_) => {}
+            Ok(context) => self.context = context,
+        }
+        leave
+    }
+}
+
+fn inbound(talk: &Talk, content: String) -> Inbound {
+    Inbound {
+        channel: talk.key.channel().to_owned(),
+        sender: "user".to_owned(),
+        chat: talk.key.chat().to_owned(),
+        content,
+        metadata: Metadata::new(),
+    }
+}
+
+/// What is looked after while a turn runs.
+struct Meanwhile<'a> {
+    painter: &'a Painter,
+    desk: &'a Desk,
+    ladder: &'a mut Ladder,
+    signals: &'a mut Signals,
+    sitting: &'a Sitting,
+}
+
+/// Ready when the turn is to end; says with what to leave after it, where that was asked for.
+async fn meanwhile(with: Meanwhile<'_>) -> Option<Exit> {
+    let Meanwhile { painter, desk, ladder, signals, sitting } = with;
+    loop {
+        tokio::select! {
+            biased;
+            exit = signals.next() => {
+                stop(painter, desk, sitting);
+                if exit == Exit::Terminated {
+                    return Some(exit);
+                }
+                return match ladder.press(During::Turn, Instant::now()) {
+                    Step::Leave => Some(Exit::Done),
+                    Step::EndTurn | Step::ClearLine => None,
+                };
+            }
+            line = typing::line() => match understand(&line) {
+                Line::Empty => {}
+                Line::Wrong(problem) => painter.tell(&problem),
+                Line::Say(text) => queue(painter, desk, sitting, text),
+                Line::Command(Slash::Help) => painter.tell(&help()),
+                Line::Command(Slash::Stop) => {
+                    stop(painter, desk, sitting);
+                    return None;
+                }
+                Line::Command(Slash::Exit) => {
+                    stop(painter, desk, sitting);
+                    return Some(Exit::Done);
+                }
+                Line::Command(_) => painter.tell("not while a turn runs; /stop ends it"),
+            },
+            () = sitting.stopped() => return None,
+        }
+    }
+}
+
+/// Ends what waits. Nothing that was typed is lost: it is shown once more.
+fn stop(painter: &Painter, desk: &Desk, sitting: &Sitting) {
+    for message in desk.stop(sitting.key()).drained {
+        painter.tell(&format!("not said: {}", message.content));
+    }
+}
+
+fn queue(painter: &Painter, desk: &Desk, sitting: &Sitting, text: String) {
+    let message = Inbound {
+        channel: sitting.key().channel().to_owned(),
+        sender: "user".to_owned(),
+        chat: sitting.key().chat().to_owned(),
+        content: text,
+        metadata: Metadata::new(),
+    };
+    match desk.admit(message) {
+        Ok(Admission::Queued(waiting)) => {
+            painter.tell(&format!("waits for the agent's next step ({waiting} waiting)"));
+        }
+        // The sitting is held by whoever calls this, so the session is busy.
+        Ok(Admission::Begin(..)) => {}
+        Err(refused) => painter.tell(&refused.to_string()),
+    }
+}

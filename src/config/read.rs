@@ -1,0 +1,111 @@
+//! Reading tables: each value of the type that it should have, or a line that says what is wrong.
+
+use std::time::Duration;
+use toml::{Table, Value};
+
+/// A table and where it stands in the file.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'t> {
+    pub(super) table: &'t Table,
+    pub(super) at: &'t str,
+}
+
+impl<'t> Reading<'t> {
+    pub(super) fn text(self, key: &str) -> Result<Option<&'t str>, String> {
+        self.get(key, "a string", Value::as_str)
+    }
+
+    pub(super) fn flag(self, key: &str) -> Result<Option<bool>, String> {
+        self.get(key, "true or false", Value::as_bool)
+    }
+
+    /// A whole number, at least `least`.
+    pub(super) fn whole(self, key: &str, least: u64) -> Result<Option<u64>, String> {
+        let number =
+            |value: &Value| value.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n >= least);
+        self.get(key, &format!("a whole number, at least {least}"), number)
+    }
+
+    /// The same, for what need not count far.
+    pub(super) fn small(self, key: &str, least: u64) -> Result<Option<u32>, String> {
+        let number = self.whole(key, least)?;
+        number
+            .map(|n| u32::try_from(n).map_err(|_| format!("{}.{key}: {n} is too large", self.at)))
+            .transpose()
+    }
+
+    /// A number that is not negative.
+    pub(super) fn number(self, key: &str) -> Result<Option<f64>, String> {
+        let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+        self.get(key, "a number, at least 0", |value| number(value).filter(|n| n.is_finite() && *n >= 0.0))
+    }
+
+    /// A length of time: seconds as a number, or such as "90s", "10m", "2h".
+    pub(super) fn time(self, key: &str) -> Result<Option<Duration>, String> {
+        self.get(key, "a length of time such as \"90s\", \"10m\" or \"2h\"", |value| match value {
+            Value::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+            Value::String(text) => time(text),
+            _ => None,
+        })
+    }
+
+    fn get<T>(
+        self,
+        key: &str,
+        what: &str,
+        read: impl Fn(&'t Value) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(value) => read(value).map(Some).ok_or_else(|| format!("{}.{key}: expected {what}", self.at)),
+        }
+    }
+}
+
+fn time(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..)? {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
+pub(super) fn entries<'t>(table: &'t Table, key: &str) -> Result<Vec<(&'t String, &'t Value)>, String> {
+    match table.get(key) {
+        None => Ok(Vec::new()),
+        Some(Value::Table(inner)) => Ok(inner.iter().collect()),
+        Some(_) => Err(format!("{key}: expected a table")),
+    }
+}
+
+pub(super) fn strings(table: &Table, at: &str, key: &str) -> Result<Option<Vec<String>>, String> {
+    let wrong = || format!("{at}.{key}: expected a list of strings");
+    match table.get(key) {
+        None => Ok(None),
+        Some(Value::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect::<Result<_, _>>()
+            .map(Some),
+        Some(_) => Err(wrong()),
+    }
+}
+
+pub(super) fn known_keys(table: &Table, at: &str, known: &[&str]) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(format!("{at}: unknown key `{key}`{}", nearest(key, known.iter().copied()))),
+    }
+}
+
+/// `; did you mean …?`, when a known name is near.
+pub(super) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    let best = known.into_iter().map(|k| (strsim::damerau_levenshtein(k, name), k)).min();
+    match best {
+        Some((distance, near)) if distance <= 1 + name.len() / 3 => format!("; did you mean `{near}`?"),
+        _ => String::new(),
+    }
+}
