@@ -32,19 +32,18 @@ fn look(printer: &Printer, typed: &AuditArguments) -> Result<Exit, Stop> {
     }
     if typed.json {
         let rows: Vec<Value> = rows.iter().map(as_json).collect();
-        printer.json(&json!({ "calls": rows, "more": more }));
-        return Ok(Exit::Done);
+        return Ok(printer.json(&json!({ "calls": rows, "more": more })));
     }
     if rows.is_empty() {
         printer.note("there are no such calls");
         return Ok(Exit::Done);
     }
     let lines: Vec<String> = rows.iter().map(line).collect();
-    printer.result(&lines.join("\n"));
+    let written = printer.result(&lines.join("\n"));
     if more {
         printer.note(&format!("the newest {limit}; all: add --limit 0"));
     }
-    Ok(Exit::Done)
+    Ok(written)
 }
 
 fn line(row: &AuditRow) -> String {

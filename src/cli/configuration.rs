@@ -16,19 +16,19 @@ struct Origin {
 
 pub(super) fn run(printer: &Printer, command: ConfigCommand) -> Exit {
     match look(printer, command) {
-        Ok(()) => Exit::Done,
+        Ok(exit) => exit,
         Err(stop) => stop.tell(printer),
     }
 }
 
-fn look(printer: &Printer, command: ConfigCommand) -> Result<(), Stop> {
+fn look(printer: &Printer, command: ConfigCommand) -> Result<Exit, Stop> {
     let dirs = dirs()?;
     let path = dirs.config.join("config.toml");
-    match command {
+    Ok(match command {
         ConfigCommand::Path => printer.result(&path.display().to_string()),
         ConfigCommand::Validate => {
             load(&dirs)?;
-            printer.result(&format!("{}: can be used", path.display()));
+            printer.result(&format!("{}: can be used", path.display()))
         }
         ConfigCommand::Show { json } => {
             let config = load(&dirs)?;
@@ -38,18 +38,17 @@ fn look(printer: &Printer, command: ConfigCommand) -> Result<(), Stop> {
                     .into_iter()
                     .map(|v| (v.key, json!({ "value": v.value, "origin": v.from })))
                     .collect();
-                printer.json(&all);
+                printer.json(&all)
             } else {
                 let width = values.iter().map(|v| v.key.len()).max().unwrap_or_default();
                 let lines: Vec<String> = values
                     .iter()
                     .map(|v| format!("{:width$}  {}  ({})", v.key, plain(&v.value), v.from))
                     .collect();
-                printer.result(&lines.join("\n"));
+                printer.result(&lines.join("\n"))
             }
         }
-    }
-    Ok(())
+    })
 }
 
 /// As every start reads it.

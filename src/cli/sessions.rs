@@ -60,8 +60,7 @@ fn list(printer: &Printer, place: &Place, json: bool) -> Result<Exit, Stop> {
     };
     if json {
         let all: Vec<Value> = entries.iter().map(as_json).collect();
-        printer.json(&json!({ "workspace": workspace, "sessions": all }));
-        return Ok(Exit::Done);
+        return Ok(printer.json(&json!({ "workspace": workspace, "sessions": all })));
     }
     match &workspace {
         Some(dir) => {
@@ -74,10 +73,10 @@ fn list(printer: &Printer, place: &Place, json: bool) -> Result<Exit, Stop> {
         None if entries.is_empty() => printer.note("there are no sessions"),
         None => printer.note("the sessions of every workspace"),
     }
-    if !entries.is_empty() {
-        printer.result(&lines(&entries, workspace.is_none()).join("\n"));
+    if entries.is_empty() {
+        return Ok(Exit::Done);
     }
-    Ok(Exit::Done)
+    Ok(printer.result(&lines(&entries, workspace.is_none()).join("\n")))
 }
 
 fn lines(entries: &[Entry], everywhere: bool) -> Vec<String> {
@@ -107,8 +106,7 @@ fn write(
     text: impl FnOnce(&Store, &Entry) -> Result<String, SessionError>,
 ) -> Result<Exit, Stop> {
     let (store, entry) = find(&one.name, &one.place)?;
-    printer.result(&text(&store, &entry).map_err(failed)?);
-    Ok(Exit::Done)
+    Ok(printer.result(&text(&store, &entry).map_err(failed)?))
 }
 
 fn find(name: &str, place: &Place) -> Result<(Arc<Store>, Entry), Stop> {

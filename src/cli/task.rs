@@ -42,8 +42,12 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: &TaskArguments) 
             let failure = Failure::of_stop(&stop);
             match typed.output {
                 Format::Text => {}
-                Format::Json => printer.json(&failure.as_json()),
-                Format::Jsonl => stream.emit(failure.as_event(), |event| printer.json(event)),
+                Format::Json => {
+                    printer.json(&failure.as_json());
+                }
+                Format::Jsonl => stream.emit(failure.as_event(), |event| {
+                    printer.json(event);
+                }),
             }
             stop.tell(printer)
         }
@@ -68,7 +72,9 @@ async fn ask(
     let listen = |what: What| {
         painter.hear(&what);
         if typed.output == Format::Jsonl {
-            stream.emit(what, |event| printer.json(event));
+            stream.emit(what, |event| {
+                printer.json(event);
+            });
         }
     };
     listen(talk.started()?);
@@ -122,9 +128,9 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
     if let Some(failure) = &mut failure {
         failure.code = ran.exit.code();
     }
-    match typed.output {
+    let written = match typed.output {
         Format::Text if !live && !end.text.is_empty() => printer.result(&end.text),
-        Format::Text | Format::Jsonl => {}
+        Format::Text | Format::Jsonl => Exit::Done,
         Format::Json => {
             let mut object = failure.as_ref().map_or_else(|| json!({ "ok": true }), Failure::as_json);
             if let Some(map) = object.as_object_mut() {
@@ -136,9 +142,9 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
                 map.insert("cost_usd".to_owned(), ran.cost.map(|cost| cost as f64 / 1e6).into());
                 map.insert("denied".to_owned(), end.denied.clone().into());
             }
-            printer.json(&object);
+            printer.json(&object)
         }
-    }
+    };
     if !end.denied.is_empty() {
         printer.note("denied on the way:");
         for denial in &end.denied {
@@ -152,5 +158,6 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
             printer.hint(&hint);
         }
     }
-    ran.exit
+    // An answer that could not be written was not given.
+    if ran.exit == Exit::Done { written } else { ran.exit }
 }

@@ -4,7 +4,7 @@ use super::read::{known_keys, nearest, strings};
 use crate::authority::{
     Access, Capability, CapabilitySet, Directories, HostRule, Hosts, Profile, Rights, Role,
 };
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use toml::Value;
 
 pub(super) const KEYS: &[&str] = &["role", "capabilities", "files", "directories", "hosts", "tools"];

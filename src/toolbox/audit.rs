@@ -77,8 +77,14 @@ impl<'a> Row<'a> {
         };
         self.write(reply.outcome.name(), reply.outcome.kind(), reply.time, bytes);
         for note in &reply.notes {
-            tracing::info!(target: "ringfence::guest", tool = %self.tool.escape_debug(), level = note.level, "{}", note.message);
+            let (tool, line) = (one_line(&self.named()), one_line(&note.message));
+            tracing::info!(target: "ringfence::guest", tool = tool.as_str(), level = note.level, line = line.as_str());
         }
+    }
+
+    /// The beginning of the name that was asked for.
+    fn named(&self) -> String {
+        self.tool.chars().take(NAME).collect()
     }
 
     /// The call was refused before it was made.
@@ -88,11 +94,10 @@ impl<'a> Row<'a> {
 
     fn write(&mut self, outcome: &'static str, kind: Option<&'static str>, time: Duration, bytes: usize) {
         self.written = true;
-        let name: String = self.tool.chars().take(NAME).collect();
         let row = AuditRow {
-            who: escape_controls(&self.agent.id),
+            who: one_line(&self.agent.id),
             role: self.agent.profile.name.clone(),
-            tool: escape_controls(&name),
+            tool: one_line(&self.named()),
             package: self.package.map(|digest| format!("{digest:?}")),
             grant: self.grant.clone(),
             outcome,
@@ -104,11 +109,12 @@ impl<'a> Row<'a> {
         if let Some(sink) = self.sink {
             sink.row(&row);
         }
+        // As text fields, which a log shows in quotes: what a model or a guest wrote forges neither a row nor a field of one.
         tracing::info!(
             target: TARGET,
-            who = %row.who,
-            role = %row.role,
-            tool = %row.tool,
+            who = row.who.as_str(),
+            role = row.role.as_str(),
+            tool = row.tool.as_str(),
             package = row.package.as_deref().unwrap_or(""),
             grant = %row.grant,
             outcome = row.outcome,
