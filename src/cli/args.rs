@@ -2,13 +2,10 @@
 
 use super::args_sessions::{AuditArguments, SessionsCommand};
 use super::ask::{ChatArguments, TaskArguments};
+use super::exit::Exit;
 use crate::authority::{Access, Capability};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
-
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the agent or the tool failed, 2 the command or the tool's arguments make no \
-sense, 3 the configuration, the credentials or the workspace cannot be used, 4 the model service failed, 5 denied, 6 a limit was \
-reached, 7 timed out, 8 the sandbox or a component does not load, 130 and 143 ended by a signal.";
 
 const FIRST_STEPS: &str = "\
 Without a command, in a terminal: a chat
@@ -17,7 +14,7 @@ Without any key: ringfence demo";
 
 /// A sandboxed agent host: every tool is a WebAssembly component, and a role decides what is linked.
 #[derive(Debug, Parser)]
-#[command(name = "ringfence", version, after_help = FIRST_STEPS, after_long_help = EXIT_CODES)]
+#[command(name = "ringfence", version, after_help = FIRST_STEPS, after_long_help = Exit::help())]
 pub struct Arguments {
     /// The command; without one, a chat.
     #[command(subcommand)]
@@ -59,7 +56,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Give the agent one task and print its answer.
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = Exit::help())]
     Run(TaskArguments),
     /// See the tools at work on a short task, without a key and without a network.
     Demo,
@@ -101,7 +98,7 @@ pub enum ToolsCommand {
     /// Show what a tool or a component file asks for, and what each role would say.
     Inspect(InspectArguments),
     /// Run one tool under a role.
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = Exit::help())]
     Run(Box<RunArguments>),
 }
 

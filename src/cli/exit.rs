@@ -44,6 +44,12 @@ impl Exit {
         (Self::Terminated, "told to end"),
     ];
 
+    /// The table as one line of a help text.
+    pub(super) fn help() -> String {
+        let entries = Self::TABLE.iter().map(|(exit, meaning)| format!("{} {meaning}", exit.code()));
+        format!("Exit codes: {}.", entries.collect::<Vec<_>>().join(", "))
+    }
+
     /// The code.
     pub const fn code(self) -> u8 {
         self as u8

@@ -73,7 +73,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 fn compile(printer: &Printer, bounds: CompileBounds) -> Exit {
     match crate::sandbox::compile_task(bounds, std::io::stdin().lock(), std::io::stdout().lock()) {
         Ok(()) => Exit::Done,
-        Err(error) => printer.error(&error.to_string(), Exit::Failed),
+        Err(error) => printer.error(&format!("{error:#}"), Exit::Failed),
     }
 }
 

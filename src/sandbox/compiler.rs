@@ -5,6 +5,7 @@ use super::engine;
 use super::error::LoadError;
 use super::limits::Limits;
 use super::survey::MAX_COMPONENT;
+use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -122,19 +123,20 @@ fn wait(child: &mut Child, time: Duration) -> io::Result<Option<ExitStatus>> {
 /// # Errors
 ///
 /// When the bounds cannot be set, or `input` or `output` fails.
-pub fn compile_task(bounds: CompileBounds, input: impl Read, mut output: impl Write) -> io::Result<()> {
+pub fn compile_task(bounds: CompileBounds, input: impl Read, mut output: impl Write) -> anyhow::Result<()> {
     let bound = |resource, most| {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit)
     };
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    bound(Resource::Cpu, bounds.processor)?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .context("this process cannot be tied to its parent")?;
+    bound(Resource::Cpu, bounds.processor).context("processor time cannot be bounded")?;
     // What is written to counts, and not what the engine sets aside for instances that it will never have here.
-    bound(Resource::Data, bounds.memory)?;
-    bound(Resource::Core, 0)?;
+    bound(Resource::Data, bounds.memory).context("memory cannot be bounded")?;
+    bound(Resource::Core, 0).context("core dumps cannot be turned off")?;
     let mut bytes = Vec::new();
-    input.take(MAX_COMPONENT as u64 + 1).read_to_end(&mut bytes)?;
-    let engine = engine::build(Limits::default().memory).map_err(io::Error::other)?;
+    input.take(MAX_COMPONENT as u64 + 1).read_to_end(&mut bytes).context("the component cannot be read")?;
+    let engine = engine::build(Limits::default().memory).map_err(anyhow::Error::from)?;
     match here(&engine, &bytes) {
         Ok(code) => {
             output.write_all(&[CODE])?;
@@ -144,7 +146,7 @@ pub fn compile_task(bounds: CompileBounds, input: impl Read, mut output: impl Wr
             output.write_all(&[PROBLEM])?;
             output.write_all(text.as_bytes())?;
         }
-        Err(other) => return Err(io::Error::other(other)),
+        Err(other) => return Err(other.into()),
     }
-    output.flush()
+    output.flush().context("the code cannot be handed back")
 }

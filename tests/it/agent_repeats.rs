@@ -14,7 +14,7 @@ fn play(w: &World, calls: &[&str]) -> (Stage, TurnEnd) {
 }
 
 #[test]
-fn w16_the_third_identical_look_up_is_refused_however_it_is_written() {
+fn parity_w16_the_third_identical_look_up_is_refused_however_it_is_written() {
     let w = World::new();
     w.file("a.txt", "x\n");
     let (stage, _) = play(
@@ -77,7 +77,7 @@ fn a_new_turn_counts_anew() {
 }
 
 #[test]
-fn f72_the_third_probe_of_a_place_outside_is_refused_whichever_tool_tries() {
+fn parity_f72_the_third_probe_of_a_place_outside_is_refused_whichever_tool_tries() {
     let w = World::new();
     std::fs::write(w.outside().join("secret"), "s").unwrap();
     let secret = w.outside().join("secret").display().to_string();
@@ -106,7 +106,7 @@ fn f72_the_third_probe_of_a_place_outside_is_refused_whichever_tool_tries() {
 }
 
 #[test]
-fn f72_a_link_that_leads_outside_is_one_place_as_well() {
+fn parity_f72_a_link_that_leads_outside_is_one_place_as_well() {
     let w = World::new();
     std::fs::write(w.outside().join("secret"), "s").unwrap();
     std::os::unix::fs::symlink(w.outside().join("secret"), w.path("link")).unwrap();

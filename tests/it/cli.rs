@@ -45,7 +45,7 @@ fn a_command_that_makes_no_sense_is_2() {
     c.file("ws/a.txt", "one\n");
     c.file("ws/plain", "no component");
     for (typed, said) in [
-        (vec![], "Usage"),
+        (vec![], "a chat needs a terminal"),
         (vec!["tool"], "tools"),
         (vec!["tools", "walk"], "walk"),
         (vec!["tools", "run"], "NAME"),

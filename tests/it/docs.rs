@@ -17,6 +17,10 @@ const DOCUMENTS: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/configuration.md",
+    "docs/events.md",
+    "docs/performance.md",
+    "docs/scripted-provider.md",
     "docs/threat-model.md",
     "guest-tools/README.md",
 ];
@@ -263,7 +267,9 @@ fn typed(lines: &[String], home: &Path) -> String {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(script).current_dir(root());
     shell.env("PATH", std::env::join_paths(places).unwrap()).env("RINGFENCE_HOME", home);
-    shell.env_remove("RINGFENCE_CACHE_DIR").env_remove("RINGFENCE_LOG");
+    for variable in env::ALL.iter().filter(|variable| variable.name != env::HOME.name) {
+        shell.env_remove(variable.name);
+    }
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 

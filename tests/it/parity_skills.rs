@@ -47,7 +47,7 @@ fn prompt(w: &World, skills: &Skills) -> String {
 }
 
 #[test]
-fn q1_front_matter_folded_literal_and_typed() {
+fn parity_q1_front_matter_folded_literal_and_typed() {
     let w = World::new();
     skill(&w, "folded", "description: >\n  one\n  line");
     skill(&w, "literal", "description: |\n  first\n  second");
@@ -69,7 +69,7 @@ fn q1_front_matter_folded_literal_and_typed() {
 }
 
 #[test]
-fn q1_a_workspaces_skill_hides_the_users_of_that_name() {
+fn parity_q1_a_workspaces_skill_hides_the_users_of_that_name() {
     let w = World::new();
     let user = w.outside().join("skills");
     for (name, text) in [("weather", "the user's"), ("mine", "only the user's")] {
@@ -91,7 +91,7 @@ fn q1_a_workspaces_skill_hides_the_users_of_that_name() {
 }
 
 #[test]
-fn q1_unmet_requirements_hide_and_disabled_ones_are_gone() {
+fn parity_q1_unmet_requirements_hide_and_disabled_ones_are_gone() {
     let w = World::new();
     skill(&w, "has-git", "description: x\nrequires: { bins: [git], env: [HOME] }");
     skill(
@@ -106,7 +106,7 @@ fn q1_unmet_requirements_hide_and_disabled_ones_are_gone() {
 }
 
 #[test]
-fn q1_named_skills_are_loaded_in_the_order_of_their_names_in_the_prompt() {
+fn parity_q1_named_skills_are_loaded_in_the_order_of_their_names_in_the_prompt() {
     let w = World::new();
     skill(&w, "aa", "description: x");
     skill(&w, "bb", "description: y");
