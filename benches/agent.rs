@@ -75,6 +75,7 @@ fn row(what: &str, command: impl Fn() -> Command) {
 }
 
 /// Runs a process to its end.
+#[expect(clippy::zombie_processes, reason = "it is waited for by the call that also tells what it took")]
 fn took(mut command: Command) -> Took {
     let started = Instant::now();
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -133,17 +133,23 @@ fn transcript(messages: &[Message], most: usize) -> String {
         };
         for block in &message.blocks {
             let _ = match block {
-                Block::Text { text: said } => writeln!(text, "{speaker}: {said}"),
+                Block::Text { text: said } => writeln!(text, "{speaker}: {}", within(said)),
                 Block::Thinking { .. } => Ok(()),
                 Block::ToolCall(call) => {
-                    writeln!(text, "agent calls {}: {}", call.name, view(&call.arguments, ARGUMENTS))
+                    let arguments = within(&view(&call.arguments, ARGUMENTS));
+                    writeln!(text, "agent calls {}: {arguments}", within(&call.name))
                 }
                 Block::ToolResult(result) => {
                     let mark = if result.is_error { "failed" } else { "result" };
-                    writeln!(text, "{mark}: {}", view(&result.text, RESULT))
+                    writeln!(text, "{mark}: {}", within(&view(&result.text, RESULT)))
                 }
             };
         }
     }
     view(&text, most)
+}
+
+/// Text whose further lines stand back, so that none of them is taken for what somebody else said, or for the end.
+fn within(text: &str) -> String {
+    text.trim_end().replace('\n', "\n    ").replace("</conversation", "<\\/conversation")
 }

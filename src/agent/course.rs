@@ -54,8 +54,10 @@ impl<'t, 'a> Course<'t, 'a> {
     }
 
     pub(super) async fn run(mut self, prompt: String) -> Result<(), TurnOutcome> {
-        self.check_prices()?;
-        self.keep(Message::user(prompt))?;
+        let begun = self.check_prices().and_then(|()| self.keep(Message::user(prompt.as_str())));
+        // Told when it is kept: what has been heard of is not lost.
+        (self.turn.listen)(What::TurnStarted { prompt });
+        begun?;
         let mut answers: Vec<String> = Vec::new();
         loop {
             self.compact_if_full().await?;
@@ -77,10 +79,12 @@ impl<'t, 'a> Course<'t, 'a> {
                 continue;
             }
             self.end.text = said.text;
-            let mut blocks = self.calls(&said.calls, said.cut).await;
+            self.calls(&said.calls, said.cut).await?;
             // What a person says now stands behind the results, in a text of its own.
-            blocks.extend(texts((self.turn.follow_ups)()));
-            self.keep(Message { speaker: Speaker::User, blocks })?;
+            let blocks = texts((self.turn.follow_ups)());
+            if !blocks.is_empty() {
+                self.keep(Message { speaker: Speaker::User, blocks })?;
+            }
             if self.unusable > REPAIRS {
                 let names: Vec<&str> = said.calls.iter().map(|call| call.name.as_str()).collect();
                 let problem = format!(

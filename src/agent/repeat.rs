@@ -3,6 +3,7 @@
 use crate::authority::DenialKind;
 use crate::provider::ToolCall;
 use crate::toolbox::{Agent, Outcome, Toolbox, text_of};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -57,7 +58,10 @@ impl Repeats {
             );
             return Admission::Refused { kind: "repeated-probe", text };
         }
-        let look = toolbox.looks_up(caller, &call.name).then(|| format!("{} {arguments}", call.name));
+        let look = toolbox.looks_up(caller, &call.name).then(|| {
+            let arguments = spelled_alike(arguments, toolbox);
+            format!("{} {arguments}", call.name)
+        });
         if let Some(key) = &look {
             let known = self.looked_up.entry(key.clone()).or_default();
             if known.times >= MOST {
@@ -109,6 +113,25 @@ impl Repeats {
             }
             None => {}
         }
+    }
+}
+
+/// The arguments with every place under one name: another spelling of a path is no other look-up.
+fn spelled_alike(arguments: Value, toolbox: &Toolbox) -> Value {
+    match arguments {
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(key, value)| {
+                let place =
+                    if key == "path" { value.as_str().and_then(|path| toolbox.place(path)) } else { None };
+                match place {
+                    Some(place) => (key, place.display().to_string().into()),
+                    None => (key, spelled_alike(value, toolbox)),
+                }
+            })
+            .collect(),
+        Value::Array(items) => items.into_iter().map(|item| spelled_alike(item, toolbox)).collect(),
+        other => other,
     }
 }
 

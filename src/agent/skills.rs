@@ -4,6 +4,7 @@
 
 use super::front::{Front, split};
 use super::workspace::{ReadError, WorkspaceReader};
+use crate::toolbox::one_line;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -24,6 +25,9 @@ const ALWAYS_BYTES: usize = 16 << 10;
 
 /// Bytes of the catalogue.
 const CATALOGUE_BYTES: usize = 8 << 10;
+
+/// Remarks on skills, at most.
+const WARNINGS: usize = 16;
 
 /// A skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +77,13 @@ impl Skills {
             found.scan(sources, user, ".", at);
         }
         found.skills.sort_by(|a, b| a.name.cmp(&b.name));
+        // Names and front matter are others' text; each remark is one line of ours.
+        found.warnings.iter_mut().for_each(|warning| *warning = one_line(warning));
+        let more = found.warnings.len().saturating_sub(WARNINGS);
+        if more > 0 {
+            found.warnings.truncate(WARNINGS);
+            found.warnings.push(format!("{more} more remarks on skills are left out"));
+        }
         found
     }
 
@@ -84,6 +95,11 @@ impl Skills {
         shown: impl Fn(&str) -> String,
     ) {
         for directory in reader.directories(root, MOST) {
+            // Its name stands in the prompt.
+            if one_line(&directory) != directory {
+                self.warnings.push(format!("skill {directory} was left out: its name cannot be shown"));
+                continue;
+            }
             let path = PathBuf::from(root).join(&directory).join(FILE);
             let read = match reader.read(&path, FILE_BYTES) {
                 Ok(read) => read,
@@ -143,7 +159,9 @@ impl Skills {
                 && !named.contains(&skill.name.as_str())
             {
                 named.push(&skill.name);
-                let _ = write!(text, "\n\n<skill name=\"{}\">\n{}\n</skill>", skill.name, skill.body.trim());
+                // Nothing in it ends it.
+                let body = skill.body.trim().replace("</skill", "<\\/skill");
+                let _ = write!(text, "\n\n<skill name=\"{}\">\n{body}\n</skill>", skill.name);
             }
         }
         text

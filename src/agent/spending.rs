@@ -91,7 +91,8 @@ impl Course<'_, '_> {
             self.tools = tools;
         }
         let reply = reply?;
-        self.spending.measured = reply.usage.map(|usage| (count + 1, usage.total()));
+        let said = reply.usage.map(Usage::total).filter(|total| *total > 0);
+        self.spending.measured = said.map(|total| (count + 1, total));
         Ok(reply)
     }
 
@@ -110,20 +111,26 @@ impl Course<'_, '_> {
         let Question { system, messages, tools, .. } = question;
         let request = ModelRequest { system, messages, tools, max_tokens };
         let reply = self.turn.provider.ask(request, &deltas).await.map_err(TurnOutcome::Failed)?;
-        match reply.usage {
+        // A service that says nothing was taken says nothing.
+        let said = reply.usage.filter(|usage| usage.total() > 0);
+        match said {
             Some(usage) => {
-                self.spending.tokens += usage.total();
+                self.spending.tokens = self.spending.tokens.saturating_add(usage.total());
                 self.end.usage += usage;
                 listen(What::Usage { usage });
             }
-            None => self.spending.tokens += question.size + characters(&reply.blocks) / CHARACTERS,
+            None => {
+                let taken = question.size.saturating_add(characters(&reply.blocks) / CHARACTERS);
+                self.spending.tokens = self.spending.tokens.saturating_add(taken);
+            }
         }
-        let usage = reply.usage.unwrap_or_else(|| Usage {
+        let usage = said.unwrap_or_else(|| Usage {
             input: question.size,
             cached: 0,
             output: characters(&reply.blocks) / CHARACTERS,
         });
-        self.spending.cost += self.turn.provider.cost(usage).unwrap_or(0);
+        let cost = self.turn.provider.cost(usage).unwrap_or(0);
+        self.spending.cost = self.spending.cost.saturating_add(cost);
         Ok(reply)
     }
 
@@ -173,7 +180,7 @@ impl Course<'_, '_> {
         if let Some((count, tokens)) = self.spending.measured
             && let Some(after) = messages.get(count.min(messages.len())..)
         {
-            return tokens + weight(after);
+            return tokens.saturating_add(weight(after));
         }
         let schemas: usize = tools
             .iter()

@@ -94,7 +94,6 @@ impl Turn<'_> {
     ///
     /// The caller tells of the end, since a turn that is dropped cannot.
     pub async fn run(mut self, prompt: String) -> TurnEnd {
-        (self.listen)(What::TurnStarted { prompt: prompt.clone() });
         let (mut end, time) = (TurnEnd::new(), self.budget.time);
         let ended = within(time, Course::new(&mut self, &mut end).run(prompt)).await;
         end.outcome = ended.err().unwrap_or(TurnOutcome::Completed);

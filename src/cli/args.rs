@@ -57,7 +57,7 @@ pub enum Color {
 pub enum Command {
     /// Give the agent one task and print its answer.
     #[command(after_help = Exit::help())]
-    Run(TaskArguments),
+    Run(Box<TaskArguments>),
     /// See the tools at work on a short task, without a key and without a network.
     Demo,
     /// Look at tools and run them.

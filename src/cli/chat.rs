@@ -246,7 +246,7 @@ impl Chat {
                     printer.note(&line);
                 }
                 if let Some(cost) = talk.provider.cost(end.usage) {
-                    self.cost = Some(self.cost.unwrap_or(0) + cost);
+                    self.cost = Some(self.cost.unwrap_or(0).saturating_add(cost));
                 }
             }
         }

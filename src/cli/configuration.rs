@@ -103,6 +103,7 @@ fn values(config: &Config, dirs: &Dirs) -> Vec<Origin> {
     number("agent.max_cost_millionths", agent.max_cost, agent.max_cost.is_none());
     number("agent.timeout_seconds", agent.timeout.map(|time| time.as_secs()), agent.timeout.is_none());
     add("agent.instructions", agent.instructions.into(), source(agent.instructions == default.instructions));
+    add("agent.disabled_skills", json!(agent.disabled_skills), source(agent.disabled_skills.is_empty()));
     for (name, provider) in &config.providers {
         let at = |key: &str| format!("providers.{name}.{key}");
         add(&at("wire"), provider.wire.name().into(), "file");

@@ -17,6 +17,9 @@ const OPEN_LINES: usize = 8;
 /// Characters of a call's arguments in its one line.
 const BRIEF: usize = 80;
 
+/// Characters of a tool's name there.
+const NAME: usize = 64;
+
 /// What is done with the text of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
@@ -83,12 +86,13 @@ impl Painter {
             What::ToolStarted { id, name, arguments } => {
                 self.settle(&mut state, true);
                 state.calls.insert(id.clone(), arguments.clone());
-                self.busy(&format!("{name} {}", brief(arguments)));
+                self.busy(&format!("{} {}", one_line(name, NAME), brief(arguments)));
             }
             What::ToolFinished { id, name, ok, outcome, kind, ms, bytes, truncated, summary } => {
                 let arguments = state.calls.remove(id).unwrap_or_default();
                 let named = kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
                 let cut = if *truncated { ", shown in part" } else { "" };
+                let name = one_line(name, NAME);
                 let mut line =
                     format!("tool {name} {}: {outcome}{named}, {ms} ms, {bytes} bytes{cut}", brief(&arguments));
                 if !ok {
@@ -114,7 +118,7 @@ impl Painter {
             )),
             What::Notice { text } => {
                 self.settle(&mut state, true);
-                self.say(&format!("note: {text}"));
+                self.say(&format!("note: {}", set_back(text)));
             }
             // Whoever runs the turn says how it ended.
             What::Error { .. } | What::TurnFinished { .. } => self.settle(&mut state, false),
@@ -125,7 +129,7 @@ impl Painter {
     pub(super) fn message(&self, text: &str) {
         let mut state = self.state();
         self.settle(&mut state, true);
-        self.above(|| self.printer.note(&format!("message: {text}")));
+        self.above(|| self.printer.note(&format!("message: {}", set_back(text))));
     }
 
     /// A line for the person, whatever moves.
@@ -249,6 +253,11 @@ fn brief(arguments: &str) -> String {
         _ => arguments.to_owned(),
     };
     one_line(&text, BRIEF)
+}
+
+/// Text whose further lines are not taken for lines of the program's own.
+fn set_back(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  ")
 }
 
 /// The first line, cut to so many characters.

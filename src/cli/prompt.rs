@@ -44,7 +44,7 @@ impl Prompt {
         let skills = Skills::load(&Sources {
             workspace: &workspace,
             user: user.as_ref(),
-            disabled: &[],
+            disabled: &setting.config.agent.disabled_skills,
             has_program: &config::is_program,
             has_variable: &config::is_variable,
         });

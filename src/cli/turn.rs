@@ -70,7 +70,7 @@ impl Talk {
         let key = which_session(&store, &setting, which)?;
         let memory = which.ephemeral.then(|| Session::ephemeral(key.clone()));
         let bus = Arc::new(Local::new());
-        let caller = caller(&setting, &profile, typed, &key, &bus)?;
+        let caller = caller(&setting, &profile, typed, (&key, which.ephemeral), &bus)?;
         let mut talk = Self {
             setting,
             profile,
@@ -120,7 +120,8 @@ impl Talk {
         if self.memory.is_some() {
             self.memory = Some(Session::ephemeral(self.key.clone()));
         }
-        self.caller = caller(&self.setting, &self.profile, &self.typed, &self.key, &self.bus)?;
+        self.caller =
+            caller(&self.setting, &self.profile, &self.typed, (&self.key, self.memory.is_some()), &self.bus)?;
         self.record();
         Ok(())
     }
@@ -380,19 +381,30 @@ fn which_session(store: &Store, setting: &Setting, which: &SessionArguments) -> 
     Ok(SessionKey::fresh())
 }
 
+/// Where long results are kept, in the data directory.
+pub(super) const RESULTS: &str = "results";
+
+/// The name of those of a session.
+pub(super) fn results_of(workspace: &str, key: &SessionKey) -> String {
+    format!("{workspace}\0{key}")
+}
+
 fn caller(
     setting: &Setting,
     profile: &Profile,
     typed: &AskArguments,
-    key: &SessionKey,
+    (key, ephemeral): (&SessionKey, bool),
     bus: &Arc<Local>,
 ) -> Result<Caller, Stop> {
     let post = Arc::new(Post::new(Arc::clone(bus) as _, key.clone()));
     let mut caller = setting.caller(&key.to_string(), profile.clone(), post, typed.read_only, &typed.deny)?;
     // Results that are too long to be shown, where the tools of this session alone can read them.
-    let name = format!("{}\0{key}", setting.workspace.display());
-    let spill = Spill::open(&setting.dirs.data.join("results"), &name)
+    let name = results_of(&setting.workspace.display().to_string(), key);
+    let mut spill = Spill::open(&setting.dirs.data.join(RESULTS), &name)
         .map_err(|error| Stop(format!("long results cannot be kept: {error}"), Exit::Config))?;
+    if ephemeral {
+        spill = spill.passing();
+    }
     caller = caller.spilling(Arc::new(spill));
     if let Some(skills) =
         config::canonical(&own_skills(setting)).ok().and_then(|dir| OwnReadOnly::open(&dir).ok())

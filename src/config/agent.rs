@@ -1,6 +1,6 @@
 //! The table `[agent]`: what a turn may take.
 
-use super::read::{Reading, known_keys};
+use super::read::{Reading, known_keys, strings};
 use std::time::Duration;
 use toml::Value;
 
@@ -21,6 +21,8 @@ pub struct AgentConfig {
     pub timeout: Option<Duration>,
     /// Whether the workspace's AGENTS.md is read.
     pub instructions: bool,
+    /// Skills that are not offered, by name.
+    pub disabled_skills: Vec<String>,
 }
 
 impl Default for AgentConfig {
@@ -33,6 +35,7 @@ impl Default for AgentConfig {
             max_cost: None,
             timeout: None,
             instructions: true,
+            disabled_skills: Vec::new(),
         }
     }
 }
@@ -45,6 +48,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_cost",
     "timeout",
     "instructions",
+    "disabled_skills",
 ];
 
 pub(super) fn agent(value: &Value) -> Result<AgentConfig, String> {
@@ -60,5 +64,6 @@ pub(super) fn agent(value: &Value) -> Result<AgentConfig, String> {
         max_cost: read.number("max_cost")?.map(|dollars| (dollars * 1e6).round() as u64),
         timeout: read.time("timeout")?,
         instructions: read.flag("instructions")?.unwrap_or(default.instructions),
+        disabled_skills: strings(table, "agent", "disabled_skills")?.unwrap_or_default(),
     })
 }

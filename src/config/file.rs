@@ -7,7 +7,8 @@ use super::providers::{ProviderConfig, provider};
 use super::read::{Reading, entries, known_keys};
 use crate::authority::{Profile, Role};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The keys of the file itself.
@@ -73,10 +74,9 @@ impl Config {
     /// # Errors
     ///
     /// When it cannot be read or understood.
-    #[expect(clippy::disallowed_methods, reason = "this room reads the configuration file")]
     pub fn load(dirs: &Dirs) -> Result<Self, ConfigError> {
         let path = dirs.config.join("config.toml");
-        match std::fs::read_to_string(&path) {
+        match own_text(&path) {
             Ok(text) => Self::parse(&text).map_err(|problem| ConfigError::Invalid { path, problem }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(ConfigError::Io { path, source }),
@@ -89,8 +89,7 @@ impl Config {
     ///
     /// Where in the text, and why, as one line or a few.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let table: Table =
-            text.parse().map_err(|error: toml::de::Error| error.to_string().trim().to_owned())?;
+        let table: Table = text.parse().map_err(|error: toml::de::Error| problem(text, &error))?;
         known_keys(&table, "the file", KEYS)?;
         let read = Reading { table: &table, at: "the file" };
         let mut config = Self {
@@ -119,5 +118,36 @@ impl Config {
     pub fn profile_names(&self) -> impl Iterator<Item = &str> {
         let roles = Role::ALL.into_iter().map(|role| -> &str { role.name() });
         roles.chain(self.profiles.keys().map(String::as_str))
+    }
+}
+
+/// The text of a file that nobody else could have written: it names commands that are run.
+#[expect(clippy::disallowed_methods, reason = "this room reads the configuration file")]
+fn own_text(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut file = std::fs::File::open(path)?;
+    let about = file.metadata()?;
+    let mine = [0, rustix::process::geteuid().as_raw()].contains(&about.uid());
+    if !mine {
+        return Err(io::Error::other("it belongs to another user"));
+    }
+    if about.mode() & 0o002 != 0 {
+        return Err(io::Error::other(format!("everybody can write it; type `chmod 600 {}`", path.display())));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// What is wrong with a text, and where. The line itself is not repeated: a key may have been written into it.
+fn problem(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().trim();
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            format!("line {line}, column {column}: {message}")
+        }
+        None => message.to_owned(),
     }
 }

@@ -15,6 +15,9 @@ const MOST: u64 = 16 << 10;
 /// How long a command may take to say a key: long enough for somebody to unlock a password store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long its output may stay open after its end.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Where a key is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
@@ -107,7 +110,9 @@ fn command(words: &[String]) -> Result<Zeroizing<String>, String> {
         .spawn()
         .map_err(|error| format!("it does not start: {error}"))?;
     let Some(stdout) = child.stdout.take() else { return Err("it has no output".to_owned()) };
-    let reader = std::thread::spawn(move || read(stdout));
+    let (tell, told) = std::sync::mpsc::channel();
+    // Ends with the pipe, which what the command started may hold open for ever.
+    std::thread::spawn(move || tell.send(read(stdout)));
     let status = wait(&mut child);
     if status.is_err() {
         let _ = child.kill();
@@ -119,9 +124,9 @@ fn command(words: &[String]) -> Result<Zeroizing<String>, String> {
         Ok(None) | Err(_) => return Err("it was ended by a signal".to_owned()),
         Ok(Some(_)) => {}
     }
-    match reader.join() {
+    match told.recv_timeout(GRACE) {
         Ok(text) => text.map_err(|error| error.to_string()),
-        Err(_) => Err("its output cannot be read".to_owned()),
+        Err(_) => Err("something that it started holds its output open".to_owned()),
     }
 }
 

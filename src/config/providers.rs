@@ -101,7 +101,18 @@ pub(super) const KEYS: &[&str] = &[
 pub(super) const PRICES: &[&str] = &["input", "cached", "output"];
 
 /// What a request's body says of itself and nobody else may.
-const RESERVED: &[&str] = &["model", "messages", "system", "tools", "stream", "stream_options"];
+const RESERVED: &[&str] = &[
+    "model",
+    "messages",
+    "system",
+    "tools",
+    "stream",
+    "stream_options",
+    // Budgets are kept with these.
+    "max_tokens",
+    "max_completion_tokens",
+    "n",
+];
 
 impl ProviderConfig {
     /// One of that name and wire, with defaults.

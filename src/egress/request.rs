@@ -26,9 +26,14 @@ impl Header {
 
     pub(super) fn value(&self) -> Result<HeaderValue, EgressError> {
         match self {
-            Self::Plain(name, value) => value.parse().map_err(|_| {
-                EgressError::Request(format!("the header `{name}` has a value that cannot be sent"))
-            }),
+            Self::Plain(name, value) => {
+                let mut value: HeaderValue = value.parse().map_err(|_| {
+                    EgressError::Request(format!("the header `{name}` has a value that cannot be sent"))
+                })?;
+                // People put into headers what no log should hold.
+                value.set_sensitive(true);
+                Ok(value)
+            }
             Self::Secret(name, before, secret) => {
                 let text = SecretString::from(format!("{before}{}", secret.expose_secret()));
                 let mut value: HeaderValue = text.expose_secret().parse().map_err(|_| {

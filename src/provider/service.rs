@@ -146,10 +146,13 @@ impl Service {
         };
         match read {
             Ok(mut reply) => {
-                reply.request_id = request_id.or(reply.request_id);
+                reply.request_id = request_id.or(reply.request_id).filter(|id| is_id(id));
                 Ok(reply)
             }
-            Err(fault) => Err(Fault { request_id: fault.request_id.clone().or(request_id), ..fault }),
+            Err(fault) => Err(Fault {
+                request_id: fault.request_id.clone().or(request_id).filter(|id| is_id(id)),
+                ..fault
+            }),
         }
     }
 
@@ -194,6 +197,9 @@ impl Service {
                 Err(error) => return Err(Fault::of_egress(&error, Phase::Reply, self.local)),
             };
             let ended = bytes.is_none();
+            if begun.len() > self.bounds.line {
+                return Err(sse::TooLong(self.bounds.line).into());
+            }
             let bytes = bytes.unwrap_or_default();
             if streams.is_none() {
                 begun.extend_from_slice(&bytes);
@@ -244,6 +250,11 @@ impl Service {
             retry_after: fault.retry_after,
         }
     }
+}
+
+/// Whether it can be shown to people as the name of a request.
+fn is_id(id: &str) -> bool {
+    (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn first_byte(bytes: &[u8]) -> Option<u8> {

@@ -7,6 +7,20 @@ use super::{Block, Delta, ModelReply, ModelRequest};
 use crate::egress::Header;
 use secrecy::SecretString;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// Calls of one reply, and other blocks of it, at most.
+pub(super) const BLOCKS: usize = 256;
+
+/// Tokens that a service may say it took: more is no figure.
+const TOKENS: u64 = 1_000_000_000_000;
+
+/// Bytes of an id that is kept as it came.
+const ID: usize = 64;
+
+/// Levels of what is kept of a reply as it came.
+const LEVELS: usize = 64;
 
 /// One way to speak to a model service.
 pub(super) trait Wire: Send + Sync {
@@ -71,7 +85,7 @@ pub(super) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 /// A number member, whatever kind of number.
 pub(super) fn count(value: &Value, key: &str) -> Option<u64> {
     let number = value.get(key)?;
-    number.as_u64().or_else(|| number.as_f64().map(|f| f as u64))
+    number.as_u64().or_else(|| number.as_f64().map(|f| f as u64)).map(|count| count.min(TOKENS))
 }
 
 /// Arguments of an earlier call as an object: what was no object is shown to the model as what it is.
@@ -85,15 +99,52 @@ pub(super) fn argument_object(arguments: &str) -> Value {
     }
 }
 
-/// Blocks whose calls have the ids that they lack, or share with another.
+/// Blocks whose calls have the ids that they lack, share with another, or have in a form that no service would take back;
+/// and names that are one line, no longer than it takes to show that they are none.
 pub(super) fn with_ids(mut blocks: Vec<Block>) -> Vec<Block> {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (number, block) in blocks.iter_mut().enumerate() {
         let Block::ToolCall(call) = block else { continue };
-        if call.id.is_empty() || seen.contains(&call.id) {
+        let usable = (1..=ID).contains(&call.id.len()) && call.id.bytes().all(|b| b.is_ascii_graphic());
+        if !usable || seen.contains(&call.id) {
             call.id = format!("call_{:08x}{number:02}", nonce());
         }
-        seen.push(call.id.clone());
+        seen.insert(call.id.clone());
+        call.name = line_of(&call.name);
     }
     blocks
+}
+
+/// The beginning of a name, in one line.
+fn line_of(name: &str) -> String {
+    let start = name.get(..name.floor_char_boundary(2 * ID)).unwrap_or_default();
+    start.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
+}
+
+/// A name as services take it: they refuse a conversation in which a model once called what can be no tool.
+pub(super) fn sendable(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if (1..=ID).contains(&name.len()) && name.chars().all(plain) {
+        return Cow::Borrowed(name);
+    }
+    let name: String = name.chars().take(ID).map(|c| if plain(c) { c } else { '_' }).collect();
+    Cow::Owned(if name.is_empty() { "_".to_owned() } else { name })
+}
+
+/// Whether a value can be kept and read again. What was read within something deeper may be too deep on its own.
+pub(super) fn is_shallow(value: &Value) -> bool {
+    fn within(value: &Value, left: usize) -> bool {
+        let Some(left) = left.checked_sub(1) else { return false };
+        match value {
+            Value::Object(map) => map.values().all(|inner| within(inner, left)),
+            Value::Array(items) => items.iter().all(|inner| within(inner, left)),
+            _ => true,
+        }
+    }
+    within(value, LEVELS)
+}
+
+/// More than is taken.
+pub(super) fn too_many() -> Fault {
+    Fault::garbled(format!("it sent a reply with more than {BLOCKS} calls or blocks"))
 }

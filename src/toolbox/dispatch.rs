@@ -209,6 +209,9 @@ impl Context<'_> {
                 let Some(place) = self.held.place(path) else {
                     return nothing("`~` is not expanded here; write the whole path");
                 };
+                if self.agent.own_directories().any(|own| place.starts_with(own)) {
+                    return nothing("what the host keeps for its tools to read is never written through one");
+                }
                 let writes = self.grant.0.directories.iter().any(|(_, access)| access == Access::ReadWrite);
                 let wanted = if writes { Access::ReadWrite } else { Access::ReadOnly };
                 let inside = self.held.directories.access(&place).is_some();

@@ -20,7 +20,7 @@ pub use agent::{Agent, Ports, RoleMismatch};
 pub use arguments::{ArgumentError, prepare};
 pub use audit::{AuditRow, AuditSink, TARGET as AUDIT_TARGET};
 pub use definition::{Definition, DefinitionError};
-pub use name::{MAX_NAME, escape_controls, invisible, is_name, look, nearest};
+pub use name::{MAX_NAME, escape_controls, invisible, is_name, look, nearest, one_line};
 pub use outcome::{Outcome, Reply, VIEW, text_of, view};
 pub use package::{Origin, Package};
 pub use spill::{Spill, Spilled};

@@ -65,7 +65,7 @@ pub fn escape_controls(text: &str) -> String {
 }
 
 /// The same as one line, in which nothing is hidden either: for what is shown as a part of a line of the host's own.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

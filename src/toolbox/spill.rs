@@ -30,6 +30,7 @@ pub struct Spill {
     directory: Arc<OwnReadOnly>,
     next: AtomicU64,
     written: AtomicU64,
+    passing: bool,
 }
 
 /// A result that was kept.
@@ -51,12 +52,34 @@ impl Spill {
     pub fn open(root: &Path, session: &str) -> io::Result<Self> {
         config::create_private_dir(root)?;
         let root = config::canonical(root)?;
-        let name: String = Digest::of(session.as_bytes()).to_string().chars().take(32).collect();
-        let path = root.join(name);
+        let path = root.join(name_of(session));
         config::create_private_dir(&path)?;
         prune(&root, Limits { age: AGE, most: MOST })?;
         let directory = Arc::new(OwnReadOnly::open(&path)?);
-        Ok(Self { root, directory, next: AtomicU64::new(1), written: AtomicU64::new(0) })
+        Ok(Self { root, directory, next: AtomicU64::new(1), written: AtomicU64::new(0), passing: false })
+    }
+
+    /// The same, whose results go when it does.
+    #[must_use]
+    pub fn passing(mut self) -> Self {
+        self.passing = true;
+        self
+    }
+
+    /// Removes the results of a session that is removed itself.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be removed.
+    pub fn forget(root: &Path, session: &str) -> io::Result<()> {
+        let root = match Dir::open_ambient_dir(root, ambient_authority()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            root => root?,
+        };
+        match root.remove_dir_all(name_of(session)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     /// The directory, for the tools of the session.
@@ -85,6 +108,24 @@ impl Spill {
         }
         Ok(Spilled { path, lines })
     }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        if !self.passing {
+            return;
+        }
+        let root = Dir::open_ambient_dir(&self.root, ambient_authority());
+        let name = self.directory.path().file_name().unwrap_or_default();
+        if let Err(error) = root.and_then(|root| root.remove_dir_all(name)) {
+            tracing::warn!("long results of a conversation that is not kept are still there: {error}");
+        }
+    }
+}
+
+/// What the directory of a session is called.
+fn name_of(session: &str) -> String {
+    Digest::of(session.as_bytes()).to_string().chars().take(32).collect()
 }
 
 /// The text with its long lines broken, and how many lines it has then.

@@ -10,8 +10,7 @@ const ROWS: [(&str, &[u32]); 8] = [
         "F",
         &[
             1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20, 22, 23, 25, 26, 28, 29, 31, 32, 34, 35, 37, 38,
-            40, 41, 43, 44, 46, 47, 49, 50, 52, 53, 55, 56, 58, 59, 61, 62, 64, 65, 67, 68, 70, 71, 72,
-            73,
+            40, 41, 43, 44, 46, 47, 49, 50, 52, 53, 55, 56, 58, 59, 61, 62, 64, 65, 67, 68, 70, 71, 72, 73,
         ],
     ),
     ("R", &[1, 2, 4, 5]),
@@ -44,8 +43,9 @@ fn tests(dir: &Path) -> BTreeSet<String> {
             let text = fs::read_to_string(path).unwrap();
             let mut lines = text.lines().map(str::trim);
             while let Some(line) = lines.next() {
-                let name = lines.clone().next().and_then(|next| next.strip_prefix("fn ")?.split('(').next());
-                if line == "#[test]" {
+                let next = lines.clone().next().map(|next| next.trim_start_matches("async "));
+                let name = next.and_then(|next| next.strip_prefix("fn ")?.split('(').next());
+                if line == "#[test]" || line.starts_with("#[tokio::test") {
                     found.insert(name.unwrap_or_else(|| panic!("no function under {line}")).to_owned());
                 }
             }

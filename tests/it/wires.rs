@@ -236,11 +236,11 @@ fn a_messages_request_is_written_as_the_service_wants_it() {
                 { "role": "assistant", "content": [
                     { "type": "thinking", "thinking": "hm", "signature": "c2ln" },
                     { "type": "text", "text": "I look." },
-                    { "type": "tool_use", "id": "a_1", "name": "read_file", "input": { "path": "a.txt" } },
+                    { "type": "tool_use", "id": "a_1-2b2c40a6", "name": "read_file", "input": { "path": "a.txt" } },
                     { "type": "tool_use", "id": "b", "name": "list_dir", "input": { "invalid_arguments": "{path" } },
                 ]},
                 { "role": "user", "content": [
-                    { "type": "tool_result", "tool_use_id": "a_1", "content": "content", "is_error": false },
+                    { "type": "tool_result", "tool_use_id": "a_1-2b2c40a6", "content": "content", "is_error": false },
                     { "type": "tool_result", "tool_use_id": "b", "content": "not JSON", "is_error": true },
                     { "type": "text", "text": "and hurry", "cache_control": point },
                 ]},

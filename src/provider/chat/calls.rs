@@ -1,6 +1,8 @@
 //! Calls, put together from their pieces: by id, else by index and order.
 
 use crate::provider::ToolCall;
+use crate::provider::fault::Fault;
+use crate::provider::wire::{BLOCKS, too_many};
 use serde_json::Value;
 
 /// Calls as they come in.
@@ -28,7 +30,7 @@ impl Call {
 
 impl Calls {
     /// Takes one piece.
-    pub(super) fn take(&mut self, piece: &Value) {
+    pub(super) fn take(&mut self, piece: &Value) -> Result<(), Fault> {
         let function = piece.get("function").unwrap_or(piece);
         let text =
             |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -36,9 +38,12 @@ impl Calls {
         let index = piece.get("index").and_then(Value::as_u64);
         let at = self.place(&id, index, &name);
         if at == self.calls.len() {
+            if at >= BLOCKS {
+                return Err(too_many());
+            }
             self.calls.push(Call { index, ..Call::default() });
         }
-        let Some(call) = self.calls.get_mut(at) else { return };
+        let Some(call) = self.calls.get_mut(at) else { return Ok(()) };
         if call.id.is_empty() {
             call.id = id;
         }
@@ -53,6 +58,7 @@ impl Calls {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Which call a piece belongs to; one past the last for a new one.
@@ -87,16 +93,19 @@ impl Calls {
     }
 
     /// The calls, some of them without an id. Pieces that never got a name are none.
-    pub(super) fn finish(self) -> Vec<ToolCall> {
+    pub(super) fn finish(self) -> Result<Vec<ToolCall>, Fault> {
         let mut calls = Vec::new();
         for call in self.calls.into_iter().filter(|call| !call.name.trim().is_empty()) {
             let name = call.name.trim().to_owned();
             let mut id = call.id;
             for arguments in split(&call.arguments) {
+                if calls.len() >= BLOCKS {
+                    return Err(too_many());
+                }
                 calls.push(ToolCall { id: std::mem::take(&mut id), name: name.clone(), arguments });
             }
         }
-        calls
+        Ok(calls)
     }
 }
 

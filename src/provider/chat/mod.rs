@@ -4,6 +4,7 @@ mod calls;
 mod reader;
 mod reasoning;
 mod request;
+mod tags;
 
 use super::ModelRequest;
 use super::wire::{Reader, Wire};

@@ -2,6 +2,7 @@
 
 use super::calls::Calls;
 use super::reasoning::Reasoning;
+use super::tags::{Piece, Tags};
 use crate::provider::fault::Fault;
 use crate::provider::sse::Event;
 use crate::provider::wire::{Progress, Reader, count, text, values, with_ids};
@@ -13,6 +14,7 @@ use serde_json::Value;
 pub(super) struct ChatReader {
     provider: String,
     text: String,
+    tags: Tags,
     reasoning: Reasoning,
     calls: Calls,
     refused: bool,
@@ -26,6 +28,7 @@ impl ChatReader {
         Self {
             provider: provider.to_owned(),
             text: String::new(),
+            tags: Tags::default(),
             reasoning: Reasoning::default(),
             calls: Calls::default(),
             refused: false,
@@ -55,39 +58,42 @@ impl ChatReader {
             if let Some(piece) =
                 [choice.get("delta"), choice.get("message")].into_iter().flatten().find(|p| p.is_object())
             {
-                self.piece(piece, hear);
+                self.piece(piece, hear)?;
             }
             if let Some(error) = choice.get("error").filter(|error| error.is_object()) {
                 return Err(Fault::of_event(error));
             }
             if let Some(reason) = text(choice, "finish_reason").filter(|reason| !reason.is_empty()) {
                 self.stop = Some(reason.to_owned());
+                self.flush(hear);
             }
         }
         Ok(())
     }
 
-    fn piece(&mut self, piece: &Value, hear: &mut dyn FnMut(Delta)) {
+    fn piece(&mut self, piece: &Value, hear: &mut dyn FnMut(Delta)) -> Result<(), Fault> {
         if let Some(thought) = self.reasoning.take(piece) {
             hear(Delta::Thinking(thought));
         }
         match piece.get("content") {
-            Some(Value::String(more)) => self.say(more, hear),
+            Some(Value::String(more)) => self.content(more, hear),
             Some(Value::Array(parts)) => parts.iter().for_each(|part| self.part(part, hear)),
             _ => {}
         }
         if let Some(refusal) = text(piece, "refusal").filter(|refusal| !refusal.is_empty()) {
             self.refused = true;
+            self.flush(hear);
             self.say(refusal, hear);
         }
         match piece.get("tool_calls") {
-            Some(Value::Array(calls)) => calls.iter().for_each(|call| self.calls.take(call)),
-            Some(call @ Value::Object(_)) => self.calls.take(call),
+            Some(Value::Array(calls)) => calls.iter().try_for_each(|call| self.calls.take(call))?,
+            Some(call @ Value::Object(_)) => self.calls.take(call)?,
             _ => {}
         }
         if let Some(call @ Value::Object(_)) = piece.get("function_call") {
-            self.calls.take(call);
+            self.calls.take(call)?;
         }
+        Ok(())
     }
 
     /// Content in parts: text, or thinking that holds text in parts.
@@ -101,7 +107,31 @@ impl ChatReader {
                     hear(Delta::Thinking(thought.to_owned()));
                 }
             }
-            None => self.say(text(part, "text").unwrap_or_default(), hear),
+            None => self.content(text(part, "text").unwrap_or_default(), hear),
+        }
+    }
+
+    /// Text, which may begin with thinking.
+    fn content(&mut self, more: &str, hear: &mut dyn FnMut(Delta)) {
+        for piece in self.tags.take(more) {
+            self.tell(piece, hear);
+        }
+    }
+
+    /// Nothing more of the text comes.
+    fn flush(&mut self, hear: &mut dyn FnMut(Delta)) {
+        if let Some(piece) = self.tags.finish() {
+            self.tell(piece, hear);
+        }
+    }
+
+    fn tell(&mut self, piece: Piece, hear: &mut dyn FnMut(Delta)) {
+        match piece {
+            Piece::Text(text) => self.say(&text, hear),
+            Piece::Thought(thought) => {
+                self.reasoning.take_part(&thought);
+                hear(Delta::Thinking(thought));
+            }
         }
     }
 
@@ -116,6 +146,7 @@ impl ChatReader {
 impl Reader for ChatReader {
     fn event(&mut self, event: &Event, hear: &mut dyn FnMut(Delta)) -> Result<Progress, Fault> {
         if event.data.trim() == "[DONE]" {
+            self.flush(hear);
             return Ok(Progress::Done);
         }
         let mut done = false;
@@ -138,6 +169,9 @@ impl Reader for ChatReader {
             }
             self.chunk(&chunk, hear)?;
         }
+        if done {
+            self.flush(hear);
+        }
         Ok(match (done, &self.stop) {
             (true, _) => Progress::Done,
             (_, Some(_)) => Progress::Whole,
@@ -153,7 +187,9 @@ impl Reader for ChatReader {
                 "it sent JSON that is no chat completion; check `base_url` and `wire`",
             ));
         }
-        self.chunk(reply, hear)
+        self.chunk(reply, hear)?;
+        self.flush(hear);
+        Ok(())
     }
 
     fn reply(self: Box<Self>) -> Result<ModelReply, Fault> {
@@ -164,7 +200,7 @@ impl Reader for ChatReader {
         if !self.text.is_empty() {
             blocks.push(Block::Text { text: self.text });
         }
-        let calls = self.calls.finish();
+        let calls = self.calls.finish()?;
         let stop = match self.stop.as_deref() {
             Some("length" | "max_tokens") => Stop::Length,
             Some("content_filter" | "refusal") => Stop::Refusal,

@@ -1,5 +1,6 @@
 //! What a model thinks, in the fields that services have for it.
 
+use crate::provider::wire::{BLOCKS, is_shallow};
 use serde_json::{Map, Value};
 
 /// The fields. They are given back under the name under which they came.
@@ -42,14 +43,13 @@ impl Reasoning {
 
     /// Pieces of one detail become one again.
     fn detail(&mut self, detail: &Value) {
-        let same = |a: &Value, b: &Value, key: &str| a.get(key) == b.get(key);
+        let same = |last: &Map<String, Value>, key: &str| last.get(key) == detail.get(key);
+        let full = self.details.len() >= BLOCKS;
         match self.details.last_mut() {
-            Some(Value::Object(last))
-                if same(&Value::Object(last.clone()), detail, "type")
-                    && same(&Value::Object(last.clone()), detail, "index") =>
-            {
+            Some(Value::Object(last)) if same(last, "type") && same(last, "index") => {
                 merge(last, detail);
             }
+            _ if full || !is_shallow(detail) => {}
             _ => self.details.push(detail.clone()),
         }
     }
@@ -77,6 +77,7 @@ fn merge(last: &mut Map<String, Value>, detail: &Value) {
                 so_far.push_str(more);
             }
             (_, Value::Null) => {}
+            _ if !is_shallow(value) => {}
             _ => {
                 last.insert(key.clone(), value.clone());
             }

@@ -1,7 +1,7 @@
 //! The body of a request.
 
 use super::Chat;
-use crate::provider::wire::argument_object;
+use crate::provider::wire::{argument_object, sendable};
 use crate::provider::{Block, Message, ModelRequest, Speaker, ToolSpec};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
@@ -62,7 +62,7 @@ fn assistant(chat: &Chat, message: &Message, reasoning: bool) -> Option<Value> {
         let valid = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
         let arguments =
             if valid { call.arguments.clone() } else { argument_object(&call.arguments).to_string() };
-        json!({ "id": call.id, "type": "function", "function": { "name": call.name, "arguments": arguments } })
+        json!({ "id": call.id, "type": "function", "function": { "name": sendable(&call.name), "arguments": arguments } })
     }).collect();
     if text.is_empty() && calls.is_empty() {
         return None;

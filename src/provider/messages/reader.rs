@@ -2,7 +2,7 @@
 
 use crate::provider::fault::Fault;
 use crate::provider::sse::Event;
-use crate::provider::wire::{Progress, Reader, count, text, values, with_ids};
+use crate::provider::wire::{BLOCKS, Progress, Reader, count, is_shallow, text, too_many, values, with_ids};
 use crate::provider::{Block, Delta, ModelReply, ProviderErrorKind, Stop, ToolCall, Usage};
 use serde_json::Value;
 
@@ -65,7 +65,10 @@ impl MessagesReader {
                 hear(delta(text.to_owned()));
             }
         }
-        self.blocks.push(Open { index, raw: block.clone(), input: String::new() });
+        // One more than is taken says that there were too many.
+        if self.blocks.len() <= BLOCKS {
+            self.blocks.push(Open { index, raw: block.clone(), input: String::new() });
+        }
     }
 
     fn add(&mut self, index: Option<u64>, delta: &Value, hear: &mut dyn FnMut(Delta)) {
@@ -139,6 +142,9 @@ impl Reader for MessagesReader {
     }
 
     fn reply(self: Box<Self>) -> Result<ModelReply, Fault> {
+        if self.blocks.len() > BLOCKS {
+            return Err(too_many());
+        }
         let provider = self.provider;
         let blocks: Vec<Block> = self.blocks.into_iter().filter_map(|open| open.close(&provider)).collect();
         let blocks = with_ids(blocks);
@@ -179,7 +185,7 @@ impl Open {
                 let text = text(&self.raw, "text").filter(|text| !text.is_empty())?;
                 Some(Block::Text { text: text.to_owned() })
             }
-            "thinking" | "redacted_thinking" => {
+            "thinking" | "redacted_thinking" if is_shallow(&self.raw) => {
                 let text = text(&self.raw, "thinking").unwrap_or_default().to_owned();
                 Some(Block::Thinking { provider: provider.to_owned(), raw: self.raw, text })
             }
@@ -213,7 +219,7 @@ impl Figures {
     }
 
     fn usage(&self) -> Option<Usage> {
-        let input = self.input + self.written + self.read;
+        let input = self.input.saturating_add(self.written).saturating_add(self.read);
         self.known.then_some(Usage { input, cached: self.read, output: self.output })
     }
 }

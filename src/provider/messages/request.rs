@@ -1,7 +1,7 @@
 //! The body of a request.
 
 use super::Messages;
-use crate::provider::wire::{argument_object, text};
+use crate::provider::wire::{argument_object, sendable, text};
 use crate::provider::{Block, Message, ModelRequest, Speaker, ToolSpec};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
@@ -68,8 +68,8 @@ fn tool(tool: &ToolSpec) -> Value {
 
 /// A conversation with calls is only taken with tools; where none may be called, those of the past stand in, by name.
 fn used_tools(messages: &[Message]) -> Vec<Value> {
-    let mut names: Vec<&str> =
-        messages.iter().flat_map(Message::calls).map(|call| call.name.as_str()).collect();
+    let mut names: Vec<_> =
+        messages.iter().flat_map(Message::calls).map(|call| sendable(&call.name)).collect();
     names.sort_unstable();
     names.dedup();
     names.into_iter().map(|name| json!({ "name": name, "input_schema": { "type": "object" } })).collect()
@@ -97,7 +97,7 @@ fn blocks(wire: &Messages, message: &Message) -> Vec<Value> {
         Block::ToolCall(call) => Some(json!({
             "type": "tool_use",
             "id": id(&call.id),
-            "name": call.name,
+            "name": sendable(&call.name),
             "input": argument_object(&call.arguments),
         })),
         _ => None,
@@ -106,6 +106,17 @@ fn blocks(wire: &Messages, message: &Message) -> Vec<Value> {
 }
 
 /// An id in the characters that the service allows: a conversation may have begun with another service.
+/// Two that differ in others only stay two.
 fn id(id: &str) -> String {
-    id.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !id.chars().all(plain) {
+        use sha2::{Digest as _, Sha256};
+        let mark = Sha256::digest(id.as_bytes())
+            .iter()
+            .take(4)
+            .fold(0_u32, |all, byte| (all << 8) | u32::from(*byte));
+        let start: String = id.chars().take(40).map(|c| if plain(c) { c } else { '_' }).collect();
+        return format!("{start}-{mark:08x}");
+    }
+    id.to_owned()
 }
