@@ -115,6 +115,9 @@ impl fmt::Display for Denial {
                     "tool `{tool}` needs {subject}, which was not granted to it (role {role} could have it)"
                 )
             }
+            DenialKind::Withheld if self.capability.is_none() => {
+                write!(f, "profile {role} leaves out the tool `{tool}`")
+            }
             DenialKind::Withheld => {
                 write!(f, "tool `{tool}` needs {subject}, which this run as {role} takes away")
             }

@@ -20,9 +20,9 @@ pub struct ChatArguments {
 /// Of `run`.
 #[derive(Debug, Clone, Args)]
 pub struct TaskArguments {
-    /// What to do. `-` reads it from stdin, as does leaving it out in a pipe.
+    /// What to do, in words. `-` reads it from stdin, as does leaving it out in a pipe.
     #[arg(value_name = "PROMPT|-")]
-    pub prompt: Option<String>,
+    pub prompt: Vec<String>,
     /// What to print on stdout.
     #[arg(short = 'o', long, value_enum, default_value_t = Format::Text)]
     pub output: Format,

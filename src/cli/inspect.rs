@@ -13,6 +13,7 @@ use std::path::Path;
 
 /// What is known of a component.
 struct Findings<'a> {
+    built_in: bool,
     component: &'a Component,
     grant: Grant,
     definitions: Result<Vec<&'a Definition>, String>,
@@ -31,7 +32,7 @@ async fn look(printer: &Printer, typed: &InspectArguments) -> Result<Exit, Stop>
     if let Some((package, definition)) = setting.toolbox.find(what) {
         let component = package.component().map_err(|error| Stop(format!("{what}: {error}"), Exit::Load))?;
         let grant = package.grant.clone();
-        let findings = Findings { component, grant, definitions: Ok(vec![definition]) };
+        let findings = Findings { built_in: true, component, grant, definitions: Ok(vec![definition]) };
         return Ok(show(printer, typed, &setting, &findings));
     }
     let path = Path::new(what);
@@ -51,7 +52,7 @@ async fn look(printer: &Printer, typed: &InspectArguments) -> Result<Exit, Stop>
     let probed = setting.toolbox.probe(&component).await.map_err(|error| whole(&error));
     let definitions = probed.as_ref().map(|all| all.iter().collect()).map_err(Clone::clone);
     let readable = definitions.is_ok();
-    let findings = Findings { component: &component, grant: grant(&wanted), definitions };
+    let findings = Findings { built_in: false, component: &component, grant: grant(&wanted), definitions };
     let shown = show(printer, typed, &setting, &findings);
     Ok(if readable { shown } else { Exit::Load })
 }
@@ -81,7 +82,8 @@ fn show(printer: &Printer, typed: &InspectArguments, setting: &Setting, findings
         .push(format!("wants        {}", if may.is_empty() { "nothing".to_owned() } else { may.join("; ") }));
     for (role, denials) in &verdicts {
         let says = match denials.first() {
-            None => "can be called".to_owned(),
+            None if findings.built_in || wanted.iter().next().is_none() => "can be called".to_owned(),
+            None => format!("can be called where {wanted} is granted (--allow)"),
             Some(denial) => denial.to_string(),
         };
         lines.push(format!("as {:10}{says}", format!("{role}:")));
@@ -107,7 +109,9 @@ fn show(printer: &Printer, typed: &InspectArguments, setting: &Setting, findings
 fn class(class: ImportClass) -> String {
     match class {
         ImportClass::Request(capability) => format!("asks for {capability}"),
-        ImportClass::Leftover => "of the language runtime; nothing behind it".to_owned(),
+        ImportClass::Leftover => {
+            "of the language runtime; no files, no network, nobody to talk to".to_owned()
+        }
         ImportClass::Types => "types only".to_owned(),
         ImportClass::OtherVersion => "known here at another version".to_owned(),
         ImportClass::Unknown => "unknown here".to_owned(),

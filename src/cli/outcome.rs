@@ -25,7 +25,7 @@ pub(super) struct Failure {
     /// How long the service asks to wait.
     retry_after_s: Option<u64>,
     /// What to type next.
-    hint: Option<String>,
+    pub(super) hint: Option<String>,
 }
 
 impl Failure {

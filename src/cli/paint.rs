@@ -231,7 +231,9 @@ fn meaning(kind: &str) -> Option<&'static str> {
         "withheld" => "a flag of this run or the profile takes it away (--deny, --read-only, --role)",
         "not-granted" => "the tool was not granted it",
         "not-provided" => "this build has nothing that provides it",
-        "outside-workspace" => "the agent holds the workspace alone; --dir hands over another directory",
+        "outside-workspace" => {
+            "it lies outside of what the agent holds; to main, --dir hands over another directory"
+        }
         "read-only" => "that directory may only be read (--read-only, or --dir without :rw)",
         "hard-link" => "the file has other names, which may lie outside; a copy of it has none",
         "special-file" => "only regular files are opened",

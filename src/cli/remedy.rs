@@ -25,7 +25,11 @@ pub(super) fn line(denial: &Denial, typed: &RunArguments, setting: &Setting) -> 
                 keep_role(&mut next, setting, &directory, *access);
                 hand_over(&mut next, directory, *access);
                 rename(&mut next, &denial.subject, &place);
-                "to hand that directory over for one run:".to_owned()
+                if next.role == typed.role {
+                    "to hand that directory over for one run:".to_owned()
+                } else {
+                    format!("to run it as {} with that directory handed over:", next.role)
+                }
             }
             Err(why) => return format!("nothing to type: {why}"),
         },

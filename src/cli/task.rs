@@ -11,6 +11,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::turn::{Hooks, Talk};
 use crate::agent::{TurnEnd, TurnOutcome, What};
+use crate::authority::Access;
 use crate::config::Named;
 use serde_json::json;
 use std::io::{IsTerminal as _, Read as _};
@@ -98,15 +99,46 @@ async fn ask(
     Ok(Ran { end, exit, session: talk.key.to_string(), cost })
 }
 
+/// The command that goes on where a turn ended: with the same rights, asked of the same model, in the same conversation.
+fn go_on(typed: &TaskArguments, session: &str) -> Option<String> {
+    if typed.session.ephemeral {
+        return None;
+    }
+    let ask = &typed.ask;
+    let mut words: Vec<String> = vec!["ringfence".to_owned(), "run".to_owned()];
+    let mut flag = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
+    for (name, value) in [("--provider", &ask.provider), ("--model", &ask.model), ("--role", &ask.role)] {
+        if let Some(value) = value {
+            flag(name, value);
+        }
+    }
+    if let Some(workspace) = &ask.workspace {
+        flag("-C", &workspace.display().to_string());
+    }
+    for (path, access) in &ask.directories {
+        let mark = if *access == Access::ReadWrite { ":rw" } else { ":ro" };
+        flag("--dir", &format!("{}{mark}", path.display()));
+    }
+    for capability in &ask.deny {
+        flag("--deny", capability.name());
+    }
+    flag("-s", session);
+    if ask.read_only {
+        words.push("--read-only".to_owned());
+    }
+    words.push("go on".to_owned());
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
 fn prompt(typed: &TaskArguments) -> Result<String, Stop> {
     let usage = |problem: &str| Stop(problem.to_owned(), Exit::Usage);
     let missing =
         || usage("there is nothing to do; type for example: ringfence run \"what is in this directory?\"");
-    let text = match typed.prompt.as_deref() {
-        Some("-") => stdin()?,
-        Some(prompt) => prompt.to_owned(),
-        None if std::io::stdin().is_terminal() => return Err(missing()),
-        None => stdin()?,
+    let text = match typed.prompt.as_slice() {
+        [dash] if dash == "-" => stdin()?,
+        [] if std::io::stdin().is_terminal() => return Err(missing()),
+        [] => stdin()?,
+        words => words.join(" "),
     };
     if text.trim().is_empty() { Err(missing()) } else { Ok(text) }
 }
@@ -127,6 +159,7 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
     let mut failure = Failure::of_turn(end);
     if let Some(failure) = &mut failure {
         failure.code = ran.exit.code();
+        failure.hint = failure.hint.take().and_then(|_| go_on(typed, &ran.session));
     }
     let written = match typed.output {
         Format::Text if !live && !end.text.is_empty() => printer.result(&end.text),
@@ -154,7 +187,7 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
     if let Some(failure) = failure {
         let (line, hint) = failure.lines();
         printer.error(&line, ran.exit);
-        if let Some(hint) = hint.filter(|_| !typed.session.ephemeral) {
+        if let Some(hint) = hint {
             printer.hint(&hint);
         }
     }

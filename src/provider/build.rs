@@ -3,7 +3,7 @@
 use super::chat::Chat;
 use super::clock::Bounds;
 use super::messages::Messages;
-use super::scripted::{Script, Scripted};
+use super::scripted::{Script, ScriptPrices, Scripted};
 use super::service::Service;
 use super::wire::Wire;
 use super::{Provider, ProviderError, ProviderErrorKind};
@@ -92,8 +92,15 @@ fn scripted(config: &ProviderConfig) -> Result<Box<dyn Provider>, ProviderError>
         |problem: String| failed(ProviderErrorKind::Rejected, format!("{}: {problem}", config.name));
     let path = config.script.as_deref().ok_or_else(|| rejected("`script` is missing".to_owned()))?;
     let text = config::read_script(path).map_err(|error| rejected(format!("{}: {error}", path.display())))?;
-    let script = Script::parse(&text).map_err(|error| rejected(format!("{}: {error}", path.display())))?;
-    Ok(Box::new(Scripted::new(script)))
+    let mut script =
+        Script::parse(&text).map_err(|error| rejected(format!("{}: {error}", path.display())))?;
+    // The configuration's prices count where the script has none of its own.
+    script.prices = script.prices.or(config.prices.map(|prices| ScriptPrices {
+        input: prices.input,
+        cached: prices.cached,
+        output: prices.output,
+    }));
+    Ok(Box::new(Scripted::new(script).called(&config.name)))
 }
 
 fn failed(kind: ProviderErrorKind, message: String) -> ProviderError {

@@ -105,7 +105,7 @@ fn parity_k2_ctrl_c_ends_the_turn_and_keeps_what_was_said_and_leaves_at_an_empty
     terminal.prompt();
     terminal.keys("look\r");
     terminal.expect("tool read_file path=/etc/hostname: denied (outside-workspace)");
-    terminal.expect("nothing was done: the agent holds the workspace alone");
+    terminal.expect("nothing was done: it lies outside of what the agent holds");
     assert!(terminal.is_as_a_shell_wants_it());
     terminal.keys(CTRL_C);
     terminal.expect("the turn was interrupted");

@@ -178,7 +178,7 @@ fn a_denial_that_the_model_lived_with_is_listed_and_is_no_failure() {
     assert!(ran.stderr.contains("/etc/hostname lies outside"), "{ran:?}");
     let shown = Program::scripted(LOOKS_OUTSIDE).run(&["run", "read it"]);
     assert!(shown.stderr.contains("denied (outside-workspace)"), "{shown:?}");
-    assert!(shown.stderr.contains("nothing was done: the agent holds the workspace alone"), "{shown:?}");
+    assert!(shown.stderr.contains("nothing was done: it lies outside of what the agent holds"), "{shown:?}");
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn kind(name: &str) -> Option<ProviderErrorKind> {
 #[derive(Debug)]
 pub struct Scripted {
     script: Script,
+    name: String,
     state: Mutex<State>,
 }
 
@@ -57,7 +58,13 @@ impl Scripted {
     /// Follows a script from its beginning.
     pub fn new(script: Script) -> Self {
         let given = vec![0; script.replies.len()];
-        Self { script, state: Mutex::new(State { given, ..State::default() }) }
+        Self { script, name: NAME.to_owned(), state: Mutex::new(State { given, ..State::default() }) }
+    }
+
+    /// The same under the name that the configuration gives it.
+    #[must_use]
+    pub fn called(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     /// The numbers of the replies that were never given, from 1.
@@ -118,7 +125,7 @@ impl Provider for Scripted {
     }
 
     fn name(&self) -> &str {
-        NAME
+        &self.name
     }
 
     fn context_window(&self) -> u64 {
@@ -149,7 +156,7 @@ impl Provider for Scripted {
             if let Some(text) = &reply.thinking {
                 pieces(text, |piece| deltas(Delta::Thinking(piece)));
                 let raw = serde_json::json!({ "type": "thinking", "thinking": text });
-                blocks.push(Block::Thinking { provider: NAME.to_owned(), raw, text: text.clone() });
+                blocks.push(Block::Thinking { provider: self.name.clone(), raw, text: text.clone() });
             }
             if let Some(text) = &reply.text {
                 pieces(text, |piece| deltas(Delta::Text(piece)));
