@@ -4,7 +4,7 @@ use super::args::ConfigCommand;
 use super::exit::Exit;
 use super::open::{Stop, dirs};
 use super::printer::Printer;
-use crate::config::{Config, Dirs, env};
+use crate::config::{self, Config, Dirs, env};
 use serde_json::{Value, json};
 
 /// A value and where it comes from.
@@ -27,8 +27,16 @@ fn look(printer: &Printer, command: ConfigCommand) -> Result<Exit, Stop> {
     Ok(match command {
         ConfigCommand::Path => printer.result(&path.display().to_string()),
         ConfigCommand::Validate => {
-            load(&dirs)?;
-            printer.result(&format!("{}: can be used", path.display()))
+            let config = load(&dirs)?;
+            if let Some(name) = &config.provider {
+                let chosen = config.choose_provider(Some(name), None);
+                chosen.map_err(|error| Stop(error.to_string(), Exit::Config))?;
+            }
+            let says = match config::canonical(&path) {
+                Ok(_) => "can be used",
+                Err(_) => "is not there; the defaults hold",
+            };
+            printer.result(&format!("{}: {says}", path.display()))
         }
         ConfigCommand::Show { json } => {
             let config = load(&dirs)?;

@@ -410,4 +410,13 @@ fn configuration_is_shown_with_its_origins_and_without_keys() {
     let wrong = program.run(&["config", "validate"]);
     assert_eq!(wrong.code, 3);
     assert!(wrong.stderr.contains("main_iterations"), "{wrong:?}");
+    // A provider that no table and no maker has: `run` would refuse it, and so does this.
+    program.configure("provider = \"wrk\"\n");
+    for arguments in [&["config", "validate"][..], &["run", "hello"]] {
+        let wrong = program.run(arguments);
+        assert_eq!(wrong.code, 3, "{wrong:?}");
+        assert!(wrong.stderr.contains("wrk"), "{wrong:?}");
+    }
+    program.configure("provider = \"ollama\"\nmodel = \"m\"\n");
+    assert_eq!(program.run(&["config", "validate"]).code, 0);
 }
