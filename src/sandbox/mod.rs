@@ -26,7 +26,7 @@ pub use compiler::{CompileBounds, TASK as COMPILE_TASK, compile_task};
 pub use digest::Digest;
 pub use engine::TICK;
 pub use error::{CallError, LoadError, SetupError};
-pub use fence::{Opened, OwnReadOnly, Preopens, Refusal, Refusals};
+pub use fence::{Opened, OwnReadOnly, Preopens, Refusal, Refusals, TEMPORARY};
 pub use limits::{LimitKind, Limits};
 pub use linkers::{link_cron, link_message, link_spawn, link_tasks};
 pub use state::{MainState, Note, RoleState, SubagentState};

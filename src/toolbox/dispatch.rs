@@ -10,14 +10,11 @@ use super::{Toolbox, arguments};
 use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Grant, Remedy, Rights};
 use crate::sandbox::{
     Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Note, Preopens, Refusals,
-    ToolError, objections,
+    TEMPORARY, ToolError, objections,
 };
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
-
-/// What tools call their temporary files.
-const TEMPORARY: &str = ".ringfence-tmp-";
 
 impl Toolbox {
     /// Calls a tool by name with the text of its arguments. Exactly one audit row is written, before this returns or when

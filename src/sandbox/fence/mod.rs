@@ -16,6 +16,7 @@ mod temporary;
 
 pub use preopen::{Opened, OwnReadOnly, Preopens};
 pub use refusals::{Refusal, Refusals};
+pub use temporary::TEMPORARY;
 pub(super) use temporary::Temporaries;
 
 use wasmtime::component::{HasData, Resource};

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What tools call their temporary files.
-const PREFIX: &str = ".ringfence-tmp-";
+/// What the names of tools' temporary files begin with.
+pub const TEMPORARY: &str = ".ringfence-tmp-";
 
 /// Temporary files that are remembered at once. A tool has one at a time; whoever makes hundreds leaves the rest behind,
 /// instead of descriptors in the host that no limit counts.
@@ -20,7 +20,7 @@ impl Temporaries {
     /// Notes a file that was just created, if it is called like a temporary one.
     pub(super) fn created(&mut self, dir: &Arc<File>, path: &str) {
         let name = Path::new(path).file_name().and_then(|name| name.to_str());
-        if self.0.len() < MOST && name.is_some_and(|name| name.starts_with(PREFIX)) {
+        if self.0.len() < MOST && name.is_some_and(|name| name.starts_with(TEMPORARY)) {
             self.0.push((Arc::clone(dir), path.to_owned()));
         }
     }
