@@ -4,7 +4,7 @@ use super::compaction::Compactions;
 use super::event::What;
 use super::repeat::Repeats;
 use super::spending::Spending;
-use super::turn::{Incomplete, Turn, TurnEnd, TurnOutcome};
+use super::turn::{Incomplete, Said, Turn, TurnEnd, TurnOutcome};
 use crate::provider::{
     Block, Message, ModelReply, ProviderError, ProviderErrorKind, Speaker, Stop, ToolCall, ToolSpec,
 };
@@ -23,7 +23,7 @@ const CLOSING: &str = "[host] The limit on model calls of this turn is reached; 
 in words, what was done, what was found, and what is still open.";
 
 /// What the model said last, with the continuations of it.
-struct Said {
+struct Reply {
     text: String,
     calls: Vec<ToolCall>,
     cut: bool,
@@ -53,10 +53,12 @@ impl<'t, 'a> Course<'t, 'a> {
         Self { turn, end, spending, repeats, compactions: Compactions::default(), tools, unusable: 0 }
     }
 
-    pub(super) async fn run(mut self, prompt: String) -> Result<(), TurnOutcome> {
-        let begun = self.check_prices().and_then(|()| self.keep(Message::user(prompt.as_str())));
+    pub(super) async fn run(mut self, prompt: Vec<Said>) -> Result<(), TurnOutcome> {
+        let shown: Vec<&str> = prompt.iter().map(|said| said.text.as_str()).collect();
+        let shown = shown.join("\n\n");
+        let begun = self.check_prices().and_then(|()| self.hear(prompt)).map(|_| ());
         // Told when it is kept: what has been heard of is not lost.
-        (self.turn.listen)(What::TurnStarted { prompt });
+        (self.turn.listen)(What::TurnStarted { prompt: shown });
         begun?;
         let mut answers: Vec<String> = Vec::new();
         loop {
@@ -71,20 +73,15 @@ impl<'t, 'a> Course<'t, 'a> {
                 if said.cut {
                     return Err(TurnOutcome::Incomplete(Incomplete::Length));
                 }
-                let more = (self.turn.follow_ups)();
-                if more.is_empty() {
+                if !self.hear((self.turn.follow_ups)())? {
                     return Ok(());
                 }
-                self.keep(Message { speaker: Speaker::User, blocks: texts(more) })?;
                 continue;
             }
             self.end.text = said.text;
             self.calls(&said.calls, said.cut).await?;
             // What a person says now stands behind the results, in a text of its own.
-            let blocks = texts((self.turn.follow_ups)());
-            if !blocks.is_empty() {
-                self.keep(Message { speaker: Speaker::User, blocks })?;
-            }
+            self.hear((self.turn.follow_ups)())?;
             if self.unusable > REPAIRS {
                 let names: Vec<&str> = said.calls.iter().map(|call| call.name.as_str()).collect();
                 let problem = format!(
@@ -97,6 +94,27 @@ impl<'t, 'a> Course<'t, 'a> {
         }
     }
 
+    /// Keeps what was said: what people say together, and what the host puts in each for itself, so that neither is taken for
+    /// the other. Whether there was anything.
+    fn hear(&mut self, said: Vec<Said>) -> Result<bool, TurnOutcome> {
+        let said: Vec<Said> = said.into_iter().filter(|said| !said.text.trim().is_empty()).collect();
+        let heard = !said.is_empty();
+        for group in said.chunk_by(|one, next| one.source.is_none() && next.source.is_none()) {
+            let blocks = group.iter().map(|said| Block::Text { text: said.text.clone() }).collect();
+            let message = Message { speaker: Speaker::User, blocks };
+            match group.first().and_then(|first| first.source.as_deref()) {
+                None => self.keep(message)?,
+                Some(source) => {
+                    let kept = self.turn.session.append(message).map(|()| {
+                        let _ = source;
+                    });
+                    kept.map_err(|error| TurnOutcome::Unrecorded(error.to_string()))?;
+                }
+            }
+        }
+        Ok(heard)
+    }
+
     /// Sums up at once.
     pub(super) async fn compact_now(mut self) -> Result<(), TurnOutcome> {
         self.check_prices()?;
@@ -104,7 +122,7 @@ impl<'t, 'a> Course<'t, 'a> {
     }
 
     /// One reply of the model, with its continuations, kept.
-    async fn say(&mut self) -> Result<Said, TurnOutcome> {
+    async fn say(&mut self) -> Result<Reply, TurnOutcome> {
         let first = self.first_words().await?;
         let (mut cut, mut text) = (first.stop == Stop::Length, text_of(&first));
         let mut calls = calls_of(&first);
@@ -124,7 +142,7 @@ impl<'t, 'a> Course<'t, 'a> {
             self.end.text.clone_from(&text);
             self.keep(spoken(more))?;
         }
-        Ok(Said { text, calls, cut })
+        Ok(Reply { text, calls, cut })
     }
 
     /// A reply that says something. An empty one is asked for again, first without a word and then with one.
@@ -190,10 +208,6 @@ fn calls_of(reply: &ModelReply) -> Vec<ToolCall> {
 
 fn spoken(reply: ModelReply) -> Message {
     Message { speaker: Speaker::Assistant, blocks: reply.blocks }
-}
-
-fn texts(lines: Vec<String>) -> Vec<Block> {
-    lines.into_iter().filter(|text| !text.trim().is_empty()).map(|text| Block::Text { text }).collect()
 }
 
 /// A turn that ends because of what the model did, not of how it was reached.

@@ -13,13 +13,9 @@ const CHARACTERS: u64 = 4;
 /// Tokens that a reply is always left, whatever the window seems to have room for.
 const LEAST_REPLY: u64 = 1024;
 
-/// What was taken so far.
+/// What is known of the size of the next call.
 #[derive(Debug, Default)]
 pub(super) struct Spending {
-    /// Tokens; estimated where the service does not say.
-    tokens: u64,
-    /// Millionths of a dollar.
-    cost: u64,
     /// After how many messages the last call was made, and its tokens.
     measured: Option<(usize, u64)>,
 }
@@ -42,7 +38,7 @@ impl Course<'_, '_> {
     /// A limit on cost without prices would be none.
     pub(super) fn check_prices(&self) -> Result<(), TurnOutcome> {
         let one = Usage { input: 1, cached: 0, output: 1 };
-        if self.turn.budget.cost.is_none() || self.turn.provider.cost(one).is_some() {
+        if self.turn.purse.left().cost.is_none() || self.turn.provider.cost(one).is_some() {
             return Ok(());
         }
         let problem = format!(
@@ -109,51 +105,45 @@ impl Course<'_, '_> {
             Delta::Restart => listen(What::TextRestart {}),
         };
         let Question { system, messages, tools, .. } = question;
-        let request = ModelRequest { system, messages, tools, max_tokens };
+        let temperature = self.turn.temperature;
+        let request = ModelRequest { system, messages, tools, max_tokens, temperature };
         let reply = self.turn.provider.ask(request, &deltas).await.map_err(TurnOutcome::Failed)?;
         // A service that says nothing was taken says nothing.
         let said = reply.usage.filter(|usage| usage.total() > 0);
-        match said {
-            Some(usage) => {
-                self.spending.tokens = self.spending.tokens.saturating_add(usage.total());
-                self.end.usage += usage;
-                listen(What::Usage { usage });
-            }
-            None => {
-                let taken = question.size.saturating_add(characters(&reply.blocks) / CHARACTERS);
-                self.spending.tokens = self.spending.tokens.saturating_add(taken);
-            }
+        if let Some(usage) = said {
+            self.end.usage += usage;
+            listen(What::Usage { usage });
         }
+        // Estimated where the service does not say.
         let usage = said.unwrap_or_else(|| Usage {
             input: question.size,
             cached: 0,
             output: characters(&reply.blocks) / CHARACTERS,
         });
-        let cost = self.turn.provider.cost(usage).unwrap_or(0);
-        self.spending.cost = self.spending.cost.saturating_add(cost);
+        self.turn.purse.take(usage.total(), self.turn.provider.cost(usage).unwrap_or(0));
         Ok(reply)
     }
 
     /// Tokens that a reply may have, by all budgets.
     fn room(&self, question: &Question<'_>) -> Result<u32, TurnOutcome> {
-        let budget = self.turn.budget;
-        if question.limited && self.end.iterations >= budget.iterations {
+        let left = self.turn.purse.left();
+        if question.limited && self.end.iterations >= self.turn.budget.iterations {
             return Err(TurnOutcome::Incomplete(Incomplete::Iterations));
         }
         let window = self.turn.provider.context_window().saturating_sub(question.size).max(LEAST_REPLY);
         let mut room = u64::from(question.reply_tokens).min(window);
-        if let Some(most) = budget.tokens {
-            let left = most.saturating_sub(self.spending.tokens).saturating_sub(question.size);
+        if let Some(most) = left.tokens {
+            let left = most.saturating_sub(question.size);
             if left == 0 {
                 return Err(TurnOutcome::Incomplete(Incomplete::Tokens));
             }
             room = room.min(left);
         }
-        if let Some(most) = budget.cost {
+        if let Some(most) = left.cost {
             let price = |input, output| {
                 self.turn.provider.cost(Usage { input, cached: 0, output }).unwrap_or_default()
             };
-            let left = most.saturating_sub(self.spending.cost).saturating_sub(price(question.size, 0));
+            let left = most.saturating_sub(price(question.size, 0));
             // What a million tokens cost, so that the price of one is not rounded away.
             let million = price(0, 1_000_000);
             let affordable = match million {

@@ -2,6 +2,7 @@
 
 use super::course::Course;
 use super::event::What;
+use super::purse::Purse;
 use crate::provider::{Provider, ProviderError, Usage};
 use crate::session::Session;
 use crate::toolbox::{Agent as Caller, Toolbox};
@@ -53,6 +54,18 @@ pub enum TurnOutcome {
     Unrecorded(String),
 }
 
+impl TurnOutcome {
+    /// Its stable name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Incomplete(_) => "incomplete",
+            Self::Cancelled => "cancelled",
+            Self::Failed(_) | Self::Unrecorded(_) => "failed",
+        }
+    }
+}
+
 /// A turn that is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
@@ -68,6 +81,28 @@ pub struct TurnEnd {
     pub denied: Vec<String>,
 }
 
+/// Something that is said to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The words.
+    pub text: String,
+    /// What the host put in, by a name that a conversation takes once: the result of a task, the message of a job. `None`
+    /// for a person's words.
+    pub source: Option<String>,
+}
+
+impl Said {
+    /// By a person.
+    pub fn by_person(text: impl Into<String>) -> Self {
+        Self { text: text.into(), source: None }
+    }
+
+    /// By the host, under a name that the conversation takes once.
+    pub fn by_host(text: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { text: text.into(), source: Some(source.into()) }
+    }
+}
+
 /// Everything that a turn works with.
 pub struct Turn<'a> {
     /// The model.
@@ -80,20 +115,24 @@ pub struct Turn<'a> {
     pub session: &'a mut Session,
     /// The system prompt.
     pub system: &'a str,
-    /// What it may take.
+    /// What it may take of model calls and time, and of one reply.
     pub budget: &'a Budget,
+    /// What it may take of tokens and money, perhaps together with others.
+    pub purse: &'a Purse,
+    /// How freely the model chooses its words, from 0 to 2; as its service has it otherwise.
+    pub temperature: Option<f64>,
     /// Messages that came in meanwhile; asked between model calls, and once more before the turn ends.
-    pub follow_ups: &'a (dyn Fn() -> Vec<String> + Send + Sync),
+    pub follow_ups: &'a (dyn Fn() -> Vec<Said> + Send + Sync),
     /// Hears everything that happens.
     pub listen: &'a (dyn Fn(What) + Send + Sync),
 }
 
 impl Turn<'_> {
-    /// Runs the turn to its end. Dropping it cancels it: what was said until then is in the session, and nothing is there by
+    /// Runs the turn to its end. It begins with what was said; what the conversation has already is not kept twice. Dropping it cancels it: what was said until then is in the session, and nothing is there by
     /// half.
     ///
     /// The caller tells of the end, since a turn that is dropped cannot.
-    pub async fn run(mut self, prompt: String) -> TurnEnd {
+    pub async fn run(mut self, prompt: Vec<Said>) -> TurnEnd {
         let (mut end, time) = (TurnEnd::new(), self.budget.time);
         let ended = within(time, Course::new(&mut self, &mut end).run(prompt)).await;
         end.outcome = ended.err().unwrap_or(TurnOutcome::Completed);

@@ -13,7 +13,7 @@ use super::signals::Signals;
 use super::slash::{Line, Slash, help, understand};
 use super::turn::{Hooks, Talk};
 use super::typing;
-use crate::agent::What;
+use crate::agent::{Said, What};
 use crate::bus::{Admission, Desk, Inbound, Metadata, Sitting};
 use crate::provider::Usage;
 use std::io::IsTerminal as _;
@@ -220,7 +220,8 @@ impl Chat {
             }
             painter.hear(&what);
         };
-        let follow_ups = || sitting.follow_ups().into_iter().map(|message| message.content).collect();
+        let follow_ups =
+            || sitting.follow_ups().into_iter().map(|message| Said::by_person(message.content)).collect();
         let said = |text: &str| painter.message(text);
         let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups };
         let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting });
@@ -232,7 +233,7 @@ impl Chat {
                     *leave = exit;
                 }
             };
-            let ended = talk.turn(message.content, hooks, stop).await;
+            let ended = talk.turn(vec![Said::by_person(message.content)], hooks, stop).await;
             (leave.into_inner().unwrap_or_default(), ended)
         };
         painter.end();

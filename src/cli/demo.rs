@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use super::open::{Setting, Stop, whole};
 use super::printer::Printer;
-use crate::agent::{Budget, Turn, TurnOutcome, What};
+use crate::agent::{Budget, Purse, Said, Turn, TurnOutcome, What};
 use crate::authority::{Profile, Role};
 use crate::provider::scripted::{Script, Scripted};
 use crate::sandbox::Limits;
@@ -87,17 +87,20 @@ async fn turn(printer: &Printer, setting: &Setting, main: &Agent) -> Result<(), 
         }
         _ => {}
     };
+    let budget = Budget { iterations: 40, tokens: None, cost: None, time: None, reply_tokens: 8192 };
     let turn = Turn {
         provider: &provider,
         toolbox: &setting.toolbox,
         caller: main,
         session: &mut session,
         system: "",
-        budget: &Budget { iterations: 40, tokens: None, cost: None, time: None, reply_tokens: 8192 },
+        budget: &budget,
+        purse: &Purse::of(&budget),
+        temperature: None,
         follow_ups: &Vec::new,
         listen: &listen,
     };
-    let end = turn.run(TASK.to_owned()).await;
+    let end = turn.run(vec![Said::by_person(TASK)]).await;
     speak(printer, &said);
     match end.outcome {
         TurnOutcome::Completed => {}

@@ -20,8 +20,6 @@ mod outcome;
 mod paint;
 mod person;
 mod printer;
-mod prompt;
-mod record;
 mod remedy;
 mod run;
 mod sessions;

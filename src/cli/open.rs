@@ -3,20 +3,23 @@
 use super::exit::Exit;
 use super::person::Person;
 use super::printer::Printer;
+use crate::agent::{Ground, GroundError};
 use crate::authority::{
     Access, Capability, CapabilitySet, Directories, Flags, Grant, Hosts, Profile, Rights, Role,
 };
 use crate::config::{self, Config, Dirs};
-use crate::sandbox::ports::{Courier, MainPorts, Unavailable};
+use crate::egress;
+use crate::sandbox::ports::{MainPorts, Unavailable};
 use crate::sandbox::{CompileBounds, Limits, Opened};
+use crate::store::{self, Store};
 use crate::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a command works with.
 pub(super) struct Setting {
-    pub(super) toolbox: Toolbox,
-    pub(super) config: Config,
+    pub(super) toolbox: Arc<Toolbox>,
+    pub(super) config: Arc<Config>,
     pub(super) workspace: PathBuf,
     pub(super) dirs: Dirs,
     directories: Vec<(PathBuf, Access)>,
@@ -53,14 +56,15 @@ impl Setting {
         let state = dirs.places();
         let opened =
             Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
-        let toolbox = toolbox(opened, &dirs, limits)?;
+        let (toolbox, config) = (Arc::new(toolbox(opened, &dirs, limits)?), Arc::new(config));
         Ok(Self { toolbox, config, workspace, dirs, directories, state })
     }
 
     /// The same for looking at tools, which works anywhere: no directory is opened.
     pub(super) fn for_looking() -> Result<Self, Stop> {
         let (dirs, config) = configured()?;
-        let toolbox = toolbox(Opened::default(), &dirs, Limits::default())?;
+        let toolbox = Arc::new(toolbox(Opened::default(), &dirs, Limits::default())?);
+        let config = Arc::new(config);
         let (workspace, directories, state) = (PathBuf::new(), Vec::new(), dirs.places());
         Ok(Self { toolbox, config, workspace, dirs, directories, state })
     }
@@ -108,31 +112,51 @@ impl Setting {
         read_only: bool,
         deny: &[Capability],
     ) -> Result<Agent, Stop> {
-        self.caller("cli:direct", profile, Arc::new(Person::new()), read_only, deny)
+        let ports =
+            ports(profile.role, || MainPorts { courier: Arc::new(Person::new()), ..Unavailable::main() });
+        Agent::new("cli:direct", profile, &self.workspace, self.flags(read_only, deny), ports)
+            .map_err(|error| Stop(error.to_string(), Exit::Failed))
     }
 
-    /// A caller whose messages go through `courier`.
-    pub(super) fn caller(
-        &self,
-        id: &str,
-        profile: Profile,
-        courier: Arc<dyn Courier>,
-        read_only: bool,
-        deny: &[Capability],
-    ) -> Result<Agent, Stop> {
+    /// What flags leave of everything: the workspace, the directories that were named, and all capabilities but those that
+    /// were taken away.
+    pub(super) fn flags(&self, read_only: bool, deny: &[Capability]) -> Flags {
         let most = if read_only { Access::ReadOnly } else { Access::ReadWrite };
         let named = self.directories.iter().map(|(path, access)| (path.clone(), *access.min(&most)));
-        let flags = Flags(Rights {
+        Flags(Rights {
             capabilities: deny.iter().fold(CapabilitySet::ALL, |left, taken| left.without(*taken)),
             directories: Directories::of(named).with(self.workspace.clone(), most),
             hosts: Hosts::none(),
-        });
-        let ports = match profile.role {
-            Role::Main => Ports::Main(Arc::new(MainPorts { courier, ..Unavailable::main() })),
-            Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
+        })
+    }
+
+    /// What all turns in the workspace share.
+    pub(super) fn ground(&self) -> Result<Ground, Stop> {
+        let store = Store::open(&self.dirs.data.join(store::FILE))
+            .map_err(|error| Stop(error.to_string(), Exit::Config))?;
+        let parts = (Arc::clone(&self.toolbox), Arc::clone(&self.config));
+        let places = (self.dirs.clone(), self.workspace.clone());
+        Ok(Ground::new(parts, places, store, egress::Client::new()))
+    }
+}
+
+/// What stands behind the interfaces of a role; main's, where it is main.
+pub(super) fn ports(role: Role, main: impl FnOnce() -> MainPorts) -> Ports {
+    match role {
+        Role::Main => Ports::Main(Arc::new(main())),
+        Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
+    }
+}
+
+impl From<GroundError> for Stop {
+    fn from(error: GroundError) -> Self {
+        let exit = match &error {
+            GroundError::Provider(_) | GroundError::Workspace { .. } | GroundError::Results(_) => {
+                Exit::Config
+            }
+            GroundError::Role(_) | GroundError::Session(_) | GroundError::Lock(_) => Exit::Failed,
         };
-        Agent::new(id, profile, &self.workspace, flags, ports)
-            .map_err(|error| Stop(error.to_string(), Exit::Failed))
+        Self(error.to_string(), exit)
     }
 }
 

@@ -116,16 +116,6 @@ fn limit(budget: Incomplete) -> (&'static str, &'static str) {
     }
 }
 
-/// The stable name of an outcome.
-pub(super) fn name(outcome: &TurnOutcome) -> &'static str {
-    match outcome {
-        TurnOutcome::Completed => "completed",
-        TurnOutcome::Incomplete(_) => "incomplete",
-        TurnOutcome::Cancelled => "cancelled",
-        TurnOutcome::Failed(_) | TurnOutcome::Unrecorded(_) => "failed",
-    }
-}
-
 /// What the program ends with. A turn that used up its model calls after something was denied ended because of that; time,
 /// tokens, money and the model service are reasons of their own.
 pub(super) fn exit(end: &TurnEnd) -> Exit {

@@ -4,8 +4,8 @@ use super::args::{OutputFormat, RunArguments};
 use super::exit::Exit;
 use super::open::{Setting, Stop, grant, whole};
 use super::printer::Printer;
-use super::record::Recorder;
 use super::remedy;
+use crate::agent::Recorder;
 use crate::config;
 use crate::sandbox::{CallError, Content, LimitKind, Limits, MAX_COMPONENT};
 use crate::session::SessionKey;
@@ -31,10 +31,11 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
     let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
     let mut setting = Setting::open(typed.workspace.as_deref(), &typed.directories, limits)?;
     let profile = setting.profile(&typed.role)?;
+    let mut sink = None;
     match Store::open(&setting.dirs.data.join(store::FILE)) {
         Ok(store) => {
             let recorder = Recorder::new(store, &SessionKey::new("cli", "direct"));
-            setting.toolbox.set_audit(Arc::new(recorder));
+            sink = Some(Arc::new(recorder));
         }
         Err(error) => tracing::warn!("the call leaves no audit row: {error}"),
     }
@@ -42,7 +43,10 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
         let name = path.display();
         let bytes = config::read_component(path, MAX_COMPONENT)
             .map_err(|error| Stop(format!("{name}: {error}"), Exit::Usage))?;
-        match setting.toolbox.add(path.clone(), bytes, grant(&typed.allow)).await {
+        // Nobody else holds it yet.
+        let toolbox = Arc::get_mut(&mut setting.toolbox)
+            .ok_or_else(|| Stop("the toolbox is in use".to_owned(), Exit::Failed))?;
+        match toolbox.add(path.clone(), bytes, grant(&typed.allow)).await {
             Ok(()) => {}
             Err(PackageError::Denied(denial)) => {
                 let reply =
@@ -52,7 +56,10 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
             Err(error) => return Err(Stop(format!("{name}: {}", package_problem(&error)), Exit::Load)),
         }
     }
-    let agent = setting.agent(profile, typed.read_only, &typed.deny)?;
+    let mut agent = setting.agent(profile, typed.read_only, &typed.deny)?;
+    if let Some(sink) = sink {
+        agent = agent.recording(sink);
+    }
     let arguments = match (&typed.arguments, setting.toolbox.find(&typed.name)) {
         (Some(arguments), _) => arguments.clone(),
         (None, Some((_, definition))) => pairs(&typed.pairs, definition)?.to_string(),

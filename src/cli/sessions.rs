@@ -4,7 +4,7 @@ use super::args_sessions::{ExportFormat, OneSession, Place, SessionsCommand};
 use super::exit::Exit;
 use super::open::Stop;
 use super::printer::Printer;
-use super::turn::{RESULTS, results_of};
+use crate::agent::{RESULTS, results_of};
 use crate::config::{self, Dirs};
 use crate::session::{self, Entry, Format, NotFound, SessionError, SessionKey};
 use crate::store::Store;
@@ -146,7 +146,7 @@ fn remove(printer: &Printer, names: &[String], place: &Place, yes: bool) -> Resu
         }
         if session::remove(&store, &entry).map_err(failed)? {
             let results = store.path().with_file_name(RESULTS);
-            Spill::forget(&results, &results_of(&entry.workspace, &entry.key))
+            Spill::forget(&results, &results_of(std::path::Path::new(&entry.workspace), &entry.key))
                 .map_err(|error| Stop(format!("{}: {error}", results.display()), Exit::Failed))?;
             printer.note(&format!("removed {}", entry.key));
         }

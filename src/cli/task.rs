@@ -10,7 +10,7 @@ use super::paint::{Painter, Text};
 use super::printer::Printer;
 use super::signals::Signals;
 use super::turn::{Hooks, Talk};
-use crate::agent::{TurnEnd, TurnOutcome, What};
+use crate::agent::{Said, TurnEnd, TurnOutcome, What};
 use crate::authority::Access;
 use crate::config::Named;
 use serde_json::json;
@@ -87,7 +87,7 @@ async fn ask(
         }
     };
     let hooks = Hooks { listen: &listen, message: &|text| painter.message(text), follow_ups: &Vec::new };
-    let end = talk.turn(prompt, hooks, stop).await?;
+    let end = talk.turn(vec![Said::by_person(prompt)], hooks, stop).await?;
     if let (Some(last), Some(path)) = (&last, &typed.last_message) {
         last.write(&end.text).map_err(|error| Stop(format!("{}: {error}", path.display()), Exit::Failed))?;
     }
@@ -167,7 +167,7 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
         Format::Json => {
             let mut object = failure.as_ref().map_or_else(|| json!({ "ok": true }), Failure::as_json);
             if let Some(map) = object.as_object_mut() {
-                map.insert("outcome".to_owned(), outcome::name(&end.outcome).into());
+                map.insert("outcome".to_owned(), end.outcome.name().into());
                 map.insert("text".to_owned(), end.text.clone().into());
                 map.insert("session".to_owned(), ran.session.clone().into());
                 map.insert("iterations".to_owned(), end.iterations.into());

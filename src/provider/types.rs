@@ -90,6 +90,8 @@ pub struct ModelRequest<'a> {
     pub tools: &'a [ToolSpec],
     /// Tokens of the reply, at most.
     pub max_tokens: u32,
+    /// How freely it chooses its words, from 0 to 2; as the service has it where absent.
+    pub temperature: Option<f64>,
 }
 
 /// A piece of a reply that is coming in.

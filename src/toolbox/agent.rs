@@ -1,5 +1,6 @@
 //! Who calls: a role or profile, what this run leaves it, what stands behind its interfaces, and what it has read.
 
+use super::audit::AuditSink;
 use super::recall::Recall;
 use super::spill::Spill;
 use crate::authority::{Ceiling, Effective, Flags, Grant, Profile, Rights, Role};
@@ -40,6 +41,7 @@ pub struct Agent {
     pub(super) recall: Recall,
     pub(super) own: Vec<Arc<OwnReadOnly>>,
     spill: Option<Arc<Spill>>,
+    pub(super) sink: Option<Arc<dyn AuditSink>>,
 }
 
 /// A profile and ports of two roles.
@@ -71,8 +73,8 @@ impl Agent {
             return Err(RoleMismatch { profile: profile.name, wanted: profile.role, given: ports.role() });
         }
         let ceiling = Ceiling::of(profile.role, workspace);
-        let (parent, recall, own, spill) = (None, Recall::default(), Vec::new(), None);
-        Ok(Self { id: id.into(), profile, ceiling, flags, parent, ports, recall, own, spill })
+        let (parent, recall, own, spill, sink) = (None, Recall::default(), Vec::new(), None, None);
+        Ok(Self { id: id.into(), profile, ceiling, flags, parent, ports, recall, own, spill, sink })
     }
 
     /// The same caller, holding no more than a parent does.
@@ -96,6 +98,33 @@ impl Agent {
         self = self.reading(spill.directory());
         self.spill = Some(spill);
         self
+    }
+
+    /// The same caller, a row of each of whose calls is handed to `sink`, beside the log.
+    #[must_use]
+    pub fn recording(mut self, sink: Arc<dyn AuditSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// Puts other ports behind its interfaces: what they are bound to changes with every turn.
+    ///
+    /// # Errors
+    ///
+    /// When they belong to another role. It keeps those that it had.
+    pub fn rebind(&mut self, ports: Ports) -> Result<(), RoleMismatch> {
+        if self.profile.role != ports.role() {
+            let profile = self.profile.name.clone();
+            return Err(RoleMismatch { profile, wanted: self.profile.role, given: ports.role() });
+        }
+        self.ports = ports;
+        Ok(())
+    }
+
+    /// What it holds at most, whichever tool it calls: what a child of its is held to.
+    pub fn holds(&self) -> Effective {
+        Effective::of(&self.ceiling, &Grant(Rights::all()), self.parent.as_ref(), &self.flags)
+            .within(&self.profile)
     }
 
     /// The host's own directories that it may read.

@@ -49,7 +49,6 @@ pub trait AuditSink: Send + Sync {
 
 /// What is known of a call so far. When it is dropped before the call is over, that is its row.
 pub(super) struct Row<'a> {
-    sink: Option<&'a dyn AuditSink>,
     agent: &'a Agent,
     tool: &'a str,
     started: Instant,
@@ -60,9 +59,9 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn begin(sink: Option<&'a dyn AuditSink>, agent: &'a Agent, tool: &'a str) -> Self {
+    pub(super) fn begin(agent: &'a Agent, tool: &'a str) -> Self {
         let (started, written) = (Instant::now(), false);
-        Self { sink, agent, tool, started, written, package: None, grant: String::new(), refusals: 0 }
+        Self { agent, tool, started, written, package: None, grant: String::new(), refusals: 0 }
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -106,7 +105,7 @@ impl<'a> Row<'a> {
             bytes: bytes as u64,
             refusals: self.refusals,
         };
-        if let Some(sink) = self.sink {
+        if let Some(sink) = &self.agent.sink {
             sink.row(&row);
         }
         // As text fields, which a log shows in quotes: what a model or a guest wrote forges neither a row nor a field of one.

@@ -20,7 +20,7 @@ impl Toolbox {
     /// Calls a tool by name with the text of its arguments. Exactly one audit row is written, before this returns or when
     /// it is dropped.
     pub async fn call(&self, agent: &Agent, tool: &str, arguments: &str) -> Reply {
-        let mut row = Row::begin(self.audit.as_deref(), agent, tool);
+        let mut row = Row::begin(agent, tool);
         let Some((package, definition)) = self.find(tool) else {
             let near = super::name::nearest(tool, self.names()).map(str::to_owned);
             let unknown = Outcome::Unknown { tool: one_line(super::name::start(tool)), near };
@@ -75,7 +75,7 @@ impl Toolbox {
 
     /// Writes the row of a call that is not made, because a turn has made it often enough.
     pub fn refused(&self, agent: &Agent, tool: &str, kind: &'static str) {
-        Row::begin(self.audit.as_deref(), agent, tool).refused(kind);
+        Row::begin(agent, tool).refused(kind);
     }
 
     /// Everything that stands between an agent and a tool, before anything runs.

@@ -31,7 +31,6 @@ use crate::sandbox::{
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The packages of a process and the sandbox that runs them.
 pub struct Toolbox {
@@ -41,7 +40,6 @@ pub struct Toolbox {
     index: BTreeMap<String, (usize, usize)>,
     opened: Opened,
     limits: Limits,
-    audit: Option<Arc<dyn AuditSink>>,
 }
 
 /// A package that is refused.
@@ -88,8 +86,7 @@ impl Toolbox {
     /// When the engine does not start.
     pub fn new(opened: Opened, cache: Option<&Path>, limits: Limits) -> Result<Self, SetupError> {
         let sandbox = Sandbox::start(cache, limits.memory)?;
-        let mut toolbox =
-            Self { sandbox, packages: Vec::new(), index: BTreeMap::new(), opened, limits, audit: None };
+        let mut toolbox = Self { sandbox, packages: Vec::new(), index: BTreeMap::new(), opened, limits };
         for package in Package::built_in() {
             toolbox.insert(package);
         }
@@ -99,11 +96,6 @@ impl Toolbox {
     /// Has components compiled by `program`, this program's own binary, in a process of its own.
     pub fn compile_with(&mut self, program: PathBuf, bounds: CompileBounds) {
         self.sandbox.compile_with(program, bounds);
-    }
-
-    /// Where audit rows are kept from now on, beside the log.
-    pub fn set_audit(&mut self, sink: Arc<dyn AuditSink>) {
-        self.audit = Some(sink);
     }
 
     /// Adds the tools of a component that a person named. Its definitions are asked for with nothing in its hands.

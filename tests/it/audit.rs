@@ -35,7 +35,7 @@ impl Rows {
 fn every_call_has_its_row_before_its_result_is_seen() {
     let w = world();
     let rows = Rows::default();
-    w.toolbox().write().unwrap().set_audit(Arc::new(rows.clone()));
+    w.record(Arc::new(rows.clone()));
 
     w.call("read_file", json!({ "path": "honest.txt" })).text();
     let row = rows.one();
@@ -72,7 +72,7 @@ fn a_call_that_is_not_waited_for_has_its_row_too() {
     let w = world().with_timeout(std::time::Duration::from_millis(300));
     w.component(&support::hostile("limits_time"), &[]);
     let rows = Rows::default();
-    w.toolbox().write().unwrap().set_audit(Arc::new(rows.clone()));
+    w.record(Arc::new(rows.clone()));
     let agent = w.agent(Profile::plain(Role::Main));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let toolbox = w.toolbox().read().unwrap();

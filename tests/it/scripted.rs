@@ -12,7 +12,7 @@ use crate::support::{Stage, World};
 
 fn ask(model: &Scripted, messages: &[Message]) -> Result<ModelReply, ProviderError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let request = ModelRequest { system: "", messages, tools: &[], max_tokens: 100 };
+    let request = ModelRequest { system: "", messages, tools: &[], max_tokens: 100, temperature: None };
     runtime.block_on(model.ask(request, &|_| {}))
 }
 
@@ -68,7 +68,13 @@ fn a_reply_has_everything_that_the_script_says() {
     assert_eq!((model.model(), model.name(), model.context_window()), ("m", "scripted", 1000));
     let deltas = Mutex::new(Vec::new());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let request = ModelRequest { system: "", messages: &[Message::user("x")], tools: &[], max_tokens: 100 };
+    let request = ModelRequest {
+        system: "",
+        messages: &[Message::user("x")],
+        tools: &[],
+        max_tokens: 100,
+        temperature: None,
+    };
     let reply = runtime.block_on(model.ask(request, &|delta| deltas.lock().unwrap().push(delta))).unwrap();
     let deltas = deltas.into_inner().unwrap();
     assert_eq!(deltas[3..], [Delta::Text("one ".into()), Delta::Text("two".into())]);

@@ -25,6 +25,7 @@ pub(super) struct Chat {
     /// Whether the service was found not to take these.
     pub(super) no_reasoning: AtomicBool,
     pub(super) no_stream_options: AtomicBool,
+    pub(super) no_temperature: AtomicBool,
     /// What was changed on the service's complaint.
     pub(super) swapped_limit: AtomicBool,
 }
@@ -38,6 +39,7 @@ impl Chat {
             newer_limit: AtomicBool::new(newer_limit),
             no_reasoning: AtomicBool::new(false),
             no_stream_options: AtomicBool::new(false),
+            no_temperature: AtomicBool::new(false),
             swapped_limit: AtomicBool::new(false),
         }
     }
@@ -74,6 +76,10 @@ impl Wire for Chat {
                 self.newer_limit.fetch_xor(true, Ordering::Relaxed);
                 return true;
             }
+        }
+        // Models that think have one of their own, and refuse another.
+        if complaint.contains("temperature") && first_time(&self.no_temperature) {
+            return true;
         }
         complaint.contains("reasoning") && first_time(&self.no_reasoning)
     }

@@ -29,6 +29,11 @@ pub(super) fn body(chat: &Chat, request: ModelRequest<'_>) -> Value {
     set("messages", Value::Array(messages));
     set("stream", json!(chat.streams));
     set(limit, json!(request.max_tokens));
+    if let Some(temperature) = request.temperature
+        && !chat.no_temperature.load(Ordering::Relaxed)
+    {
+        set("temperature", json!(temperature));
+    }
     if chat.streams && !chat.no_stream_options.load(Ordering::Relaxed) {
         set("stream_options", json!({ "include_usage": true }));
     }

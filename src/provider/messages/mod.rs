@@ -23,6 +23,7 @@ pub(super) struct Messages {
     /// Whether the service was found not to take these.
     pub(super) no_thinking: AtomicBool,
     pub(super) no_cache: AtomicBool,
+    pub(super) no_temperature: AtomicBool,
 }
 
 impl Messages {
@@ -33,6 +34,7 @@ impl Messages {
             streams,
             no_thinking: AtomicBool::new(false),
             no_cache: AtomicBool::new(false),
+            no_temperature: AtomicBool::new(false),
         }
     }
 }
@@ -66,6 +68,9 @@ impl Wire for Messages {
         let complaint = complaint.to_lowercase();
         let first_time = |flag: &AtomicBool| !flag.swap(true, Ordering::Relaxed);
         if complaint.contains("cache_control") && first_time(&self.no_cache) {
+            return true;
+        }
+        if complaint.contains("temperature") && first_time(&self.no_temperature) {
             return true;
         }
         // Thinking whose signature the service does not know is dropped; without thinking there is nothing to sign.

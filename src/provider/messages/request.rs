@@ -34,6 +34,12 @@ pub(super) fn body(wire: &Messages, request: ModelRequest<'_>) -> Value {
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
     set("model", json!(wire.model));
     set("max_tokens", json!(request.max_tokens));
+    if let Some(temperature) = request.temperature
+        && !wire.no_temperature.load(Ordering::Relaxed)
+    {
+        // Its scale ends at 1.
+        set("temperature", json!(temperature.min(1.0)));
+    }
     set("messages", Value::Array(messages));
     set("stream", json!(wire.streams));
     if !request.system.is_empty() {

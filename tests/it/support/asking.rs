@@ -102,7 +102,7 @@ pub fn ask_with(config: &ProviderConfig, bounds: Bounds, messages: &[Message], t
     let provider = build_with(config, &Client::new(), bounds).unwrap();
     let deltas = Mutex::new(Vec::new());
     let hear = |delta: Delta| deltas.lock().unwrap().push(delta);
-    let request = ModelRequest { system: "be brief", messages, tools, max_tokens: 100 };
+    let request = ModelRequest { system: "be brief", messages, tools, max_tokens: 100, temperature: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let reply = runtime.block_on(provider.ask(request, &hear));
     let waits = clock.waits.lock().unwrap().iter().map(Duration::as_millis).collect();

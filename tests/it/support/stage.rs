@@ -1,7 +1,7 @@
 //! Turns of a scripted model with the real tools, and everything that was seen of them.
 
 use super::World;
-use ringfence::agent::{Budget, Turn, TurnEnd, What};
+use ringfence::agent::{Budget, Purse, Said, Turn, TurnEnd, What};
 use ringfence::provider::scripted::{Script, Scripted};
 use ringfence::provider::{Answer, Delta, Message, ModelRequest, Provider, Usage};
 use ringfence::session::{Session, SessionKey};
@@ -82,7 +82,8 @@ impl Stage {
         let toolbox = world.toolbox().read().unwrap();
         let follow_ups = || {
             let mut waiting = self.follow_ups.lock().unwrap();
-            if waiting.is_empty() { Vec::new() } else { waiting.remove(0) }
+            let batch = if waiting.is_empty() { Vec::new() } else { waiting.remove(0) };
+            batch.into_iter().map(Said::by_person).collect()
         };
         let listen = |what| self.events.lock().unwrap().push(what);
         let turn = Turn {
@@ -92,10 +93,12 @@ impl Stage {
             session: &mut self.session,
             system: &self.system,
             budget: &self.budget,
+            purse: &Purse::of(&self.budget),
+            temperature: None,
             follow_ups: &follow_ups,
             listen: &listen,
         };
-        self.runtime.block_on(turn.run(prompt.to_owned()))
+        self.runtime.block_on(turn.run(vec![Said::by_person(prompt)]))
     }
 
     /// Begins a turn and drops it as soon as that has happened.
@@ -121,6 +124,8 @@ impl Stage {
             session: &mut self.session,
             system: &self.system,
             budget: &self.budget,
+            purse: &Purse::of(&self.budget),
+            temperature: None,
             follow_ups: &Vec::new,
             listen: &listen,
         };
@@ -128,7 +133,7 @@ impl Stage {
             tokio::select! {
                 biased;
                 () = now.notified() => {}
-                end = turn.run(prompt.to_owned()) => panic!("it came to its end: {end:?}"),
+                end = turn.run(vec![Said::by_person(prompt)]) => panic!("it came to its end: {end:?}"),
             }
         });
     }

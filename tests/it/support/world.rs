@@ -6,7 +6,7 @@ use ringfence::authority::{
 };
 use ringfence::config;
 use ringfence::sandbox::{Limits, MAX_COMPONENT, Opened};
-use ringfence::toolbox::{Agent, PackageError, Ports, Toolbox};
+use ringfence::toolbox::{Agent, AuditSink, PackageError, Ports, Toolbox};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -32,6 +32,7 @@ pub struct World {
     runtime: Runtime,
     toolbox: OnceLock<RwLock<Toolbox>>,
     main: OnceLock<Agent>,
+    sink: OnceLock<Arc<dyn AuditSink>>,
 }
 
 /// Somebody hears every event from the first one on. Without that, an event that is first written by a test which does not
@@ -78,6 +79,7 @@ impl World {
                 .unwrap(),
             toolbox: OnceLock::new(),
             main: OnceLock::new(),
+            sink: OnceLock::new(),
         }
     }
 
@@ -128,7 +130,16 @@ impl World {
             Role::Main => Ports::Main(Arc::new(self.recorder.main_ports())),
             Role::Subagent => Ports::Subagent(Arc::new(self.recorder.shared_ports())),
         };
-        Agent::new("test", profile, &self.workspace, flags, ports).unwrap()
+        let agent = Agent::new("test", profile, &self.workspace, flags, ports).unwrap();
+        match self.sink.get() {
+            Some(sink) => agent.recording(Arc::clone(sink)),
+            None => agent,
+        }
+    }
+
+    /// Hands the rows of agents that are made from here on to `sink`.
+    pub fn record(&self, sink: Arc<dyn AuditSink>) {
+        assert!(self.sink.set(sink).is_ok(), "there is a sink already");
     }
 
     pub fn conversation(&self, role: Role) -> Conversation<'_> {

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 /// Writes rows under a session.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub struct Recorder {
     store: Arc<Store>,
     session: String,
 }
 
 impl Recorder {
-    pub(super) fn new(store: Arc<Store>, session: &SessionKey) -> Self {
+    /// Under the session of that key.
+    pub fn new(store: Arc<Store>, session: &SessionKey) -> Self {
         Self { store, session: session.to_string() }
     }
 }
