@@ -7,6 +7,7 @@ pub mod env;
 mod file;
 mod keys;
 mod places;
+mod presence;
 mod profiles;
 mod providers;
 mod read;
@@ -16,4 +17,5 @@ pub use dirs::{Dirs, absolute, canonical, create_private_dir, own_program, read_
 pub use file::{Config, ConfigError, TABLES};
 pub use keys::{KeyError, KeySource};
 pub use places::{Lock, Named, dumb_terminal, is_program, is_variable, private_file};
+pub use presence::{Presence, fresh_id};
 pub use providers::{Prices, ProviderConfig, Wire, is_this_machine};

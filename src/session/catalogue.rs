@@ -1,8 +1,8 @@
 //! The sessions that there are.
 
-use super::key::TERMINAL;
+use super::key::{TASK, TERMINAL};
 use super::{SessionError, SessionKey};
-use crate::store::{SessionId, SessionRow, Store, Workspace};
+use crate::store::{SessionFilter, SessionId, SessionRow, Store, Workspace};
 use std::path::Path;
 
 /// A session without its messages.
@@ -32,14 +32,33 @@ pub struct NotFound {
     pub workspaces: Vec<String>,
 }
 
-/// The sessions of a workspace, or all; those in which something was said last come first.
+/// The sessions of a workspace, or all; those in which something was said last come first. Without those of background
+/// runs, which are read by their runs.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
 pub fn list(store: &Store, workspace: Option<&Path>) -> Result<Vec<Entry>, SessionError> {
+    entries(store, workspace, SessionFilter { not_channel: Some(TASK), ..SessionFilter::default() })
+}
+
+/// The same with those of background runs.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn list_all(store: &Store, workspace: Option<&Path>) -> Result<Vec<Entry>, SessionError> {
+    entries(store, workspace, SessionFilter::default())
+}
+
+fn entries(
+    store: &Store,
+    workspace: Option<&Path>,
+    filter: SessionFilter<'_>,
+) -> Result<Vec<Entry>, SessionError> {
     let workspace = workspace.map(Workspace::at);
-    Ok(store.sessions(workspace.as_ref())?.into_iter().map(entry).collect())
+    let filter = SessionFilter { workspace: workspace.as_ref(), ..filter };
+    Ok(store.sessions(&filter)?.into_iter().map(entry).collect())
 }
 
 /// The session of that key in a workspace; or in whichever workspace has one, if it is one alone.
@@ -52,16 +71,14 @@ pub fn find(
     workspace: Option<&Path>,
     key: &SessionKey,
 ) -> Result<Result<Entry, NotFound>, SessionError> {
-    let matching = |entries: Vec<Entry>| -> Vec<Entry> {
-        entries.into_iter().filter(|entry| entry.key == *key).collect()
-    };
-    let mut found = matching(list(store, workspace)?);
+    let of_key = || SessionFilter { key: Some((key.channel(), key.chat())), ..SessionFilter::default() };
+    let mut found = entries(store, workspace, of_key())?;
     if found.len() == 1
         && let Some(entry) = found.pop()
     {
         return Ok(Ok(entry));
     }
-    let everywhere = matching(list(store, None)?);
+    let everywhere = entries(store, None, of_key())?;
     let workspaces = everywhere.into_iter().map(|entry| entry.workspace).collect();
     Ok(Err(NotFound { key: key.clone(), workspaces }))
 }

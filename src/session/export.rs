@@ -47,7 +47,8 @@ pub fn plain(store: &Store, entry: &Entry) -> Result<String, SessionError> {
         for block in &message.blocks {
             match block {
                 Block::Text { text } => {
-                    out.push_str(&format!("\n{}: {}\n", name(&message), text.trim_end()));
+                    let name = row.source.as_deref().map_or_else(|| format!("{}:", name(&message)), mark);
+                    out.push_str(&format!("\n{name} {}\n", text.trim_end()));
                 }
                 Block::Thinking { .. } => {}
                 Block::ToolCall(call) => {
@@ -68,7 +69,7 @@ fn markdown(entry: &Entry, rows: &[MessageRow]) -> String {
     let mut out = format!("# {title}\n\n");
     out.push_str(&format!("- Session: `{}`\n- Workspace: `{}`\n", entry.key, workspace(entry)));
     out.push_str(&format!("- From {} to {}\n", time(entry.created), time(entry.updated)));
-    let mut speaker = None;
+    let mut last = None;
     for row in rows {
         let Some(message) = decoded(row) else {
             out.push_str(&format!("\n*Message {} cannot be read.*\n", row.seq));
@@ -77,9 +78,14 @@ fn markdown(entry: &Entry, rows: &[MessageRow]) -> String {
         for block in &message.blocks {
             match block {
                 Block::Text { text } if !text.trim().is_empty() => {
-                    if speaker.replace(message.speaker) != Some(message.speaker) {
-                        let heading = if message.speaker == Speaker::User { "User" } else { "Assistant" };
+                    let heading = match &row.source {
+                        Some(source) => mark(source),
+                        None if message.speaker == Speaker::User => "User".to_owned(),
+                        None => "Assistant".to_owned(),
+                    };
+                    if last.as_ref() != Some(&heading) {
                         out.push_str(&format!("\n## {heading}\n"));
+                        last = Some(heading);
                     }
                     out.push_str(&format!("\n{}\n", text.trim_end()));
                 }
@@ -112,6 +118,9 @@ fn json_lines(entry: &Entry, rows: &[MessageRow]) -> String {
         let mut line = json!({ "type": "message", "seq": row.seq, "at": time(row.at) });
         let blocks = decoded(row).and_then(|message| serde_json::to_value(&message.blocks).ok());
         if let Some(line) = line.as_object_mut() {
+            if let Some(source) = &row.source {
+                line.insert("source".to_owned(), source.as_str().into());
+            }
             match blocks {
                 Some(blocks) => {
                     line.insert("speaker".to_owned(), row.speaker.as_str().into());
@@ -146,6 +155,11 @@ fn workspace(entry: &Entry) -> &str {
 
 fn name(message: &Message) -> &'static str {
     super::speaker_name(message.speaker)
+}
+
+/// Who speaks in a message that the host put in: `task:1a2b3c4d` is `[task 1a2b3c4d]`.
+fn mark(source: &str) -> String {
+    format!("[{}]", source.replacen(':', " ", 1))
 }
 
 fn one_line(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! Which conversation.
 
+use crate::config::fresh_id;
 use std::fmt;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 /// Which conversation: `channel:chat_id`, split at the first colon.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,16 +30,17 @@ impl SessionKey {
 
     /// A new conversation at the terminal: `cli:` and eight characters.
     pub fn fresh() -> Self {
-        // The seed of a hash map comes from the system and differs each time.
-        let mut bits = RandomState::new().build_hasher().finish();
-        let mut chat = String::new();
-        for _ in 0..8 {
-            // Without letters that are taken for digits; 40 bits in all.
-            let letter = b"abcdefghjkmnpqrstuvwxyz023456789".get((bits % 32) as usize).copied();
-            chat.push(char::from(letter.unwrap_or(b'a')));
-            bits /= 32;
-        }
-        Self::new(TERMINAL, &chat)
+        Self::new(TERMINAL, &fresh_id())
+    }
+
+    /// The conversation of a background run, which is what is on record of its course.
+    pub fn of_task(id: &str) -> Self {
+        Self::new(TASK, id)
+    }
+
+    /// Whether it is that of a background run.
+    pub fn is_task(&self) -> bool {
+        self.channel == TASK
     }
 
     /// Where its messages come from.
@@ -55,6 +56,9 @@ impl SessionKey {
 
 /// The channel of the terminal.
 pub(super) const TERMINAL: &str = "cli";
+
+/// The channel of background runs.
+pub(super) const TASK: &str = "task";
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

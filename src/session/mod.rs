@@ -7,15 +7,24 @@ mod export;
 mod key;
 mod view;
 
-pub use catalogue::{Entry, NotFound, find, list, newest, remove};
+pub use catalogue::{Entry, NotFound, find, list, list_all, newest, remove};
 pub use export::{Format, export, plain};
 pub use key::SessionKey;
 
 use crate::provider::{Block, Message, Speaker};
-use crate::store::{Compaction, MessageRow, NewMessage, SessionId, Store, StoreError, Workspace};
+use crate::store::{Appended, Compaction, MessageRow, NewMessage, SessionId, Store, StoreError, Workspace};
 use std::path::Path;
 use std::sync::Arc;
 use view::View;
+
+/// A message as it was said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// What was said.
+    pub message: Message,
+    /// Where it comes from, if the host put it in; `None` is what people and models say.
+    pub source: Option<String>,
+}
 
 /// A conversation that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +53,7 @@ pub struct Session {
 #[derive(Debug)]
 enum Keeping {
     /// Here, until the end of the process.
-    Memory(Vec<Message>),
+    Memory(Vec<Kept>),
     Store(Arc<Store>, Workspace),
 }
 
@@ -127,22 +136,65 @@ impl Session {
     ///
     /// When it cannot be kept; it is then not a part of the conversation.
     pub fn append(&mut self, message: Message) -> Result<(), SessionError> {
-        let seq = match &mut self.keeping {
+        self.add(message, None).map(drop)
+    }
+
+    /// Adds a message that the host puts in, once for each source. `false`: one of that source was there, whoever put it in,
+    /// and nothing was added. It gives the conversation no title.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::append`].
+    pub fn append_from(&mut self, message: Message, source: &str) -> Result<bool, SessionError> {
+        self.add(message, Some(source))
+    }
+
+    fn add(&mut self, message: Message, source: Option<&str>) -> Result<bool, SessionError> {
+        let added = match &mut self.keeping {
             Keeping::Memory(history) => {
-                history.push(message.clone());
-                self.last + 1
+                if source.is_some() && history.iter().any(|kept| kept.source.as_deref() == source) {
+                    return Ok(false);
+                }
+                history.push(Kept { message: message.clone(), source: source.map(str::to_owned) });
+                Appended { seq: self.last + 1, new: true }
             }
             Keeping::Store(store, workspace) => {
                 let blocks = serde_json::to_string(&message.blocks)?;
-                let title = title(&message);
-                let row =
-                    NewMessage { speaker: speaker_name(message.speaker), blocks: &blocks, title: &title };
+                let title = if source.is_some() { String::new() } else { title(&message) };
+                let speaker = speaker_name(message.speaker);
+                let row = NewMessage { speaker, blocks: &blocks, title: &title, source };
                 store.append(workspace, (self.key.channel(), self.key.chat()), row)?
             }
         };
-        self.last = seq;
-        self.view.push(seq, &message);
-        Ok(())
+        if added.new {
+            self.last = added.seq;
+            self.view.push(added.seq, &message);
+        }
+        Ok(added.new)
+    }
+
+    /// Whether the model has answered the message of that source: words without calls stand after it. `None`: there is no
+    /// message of that source.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn answered(&self, source: &str) -> Result<Option<bool>, SessionError> {
+        match &self.keeping {
+            Keeping::Memory(history) => {
+                let at = history.iter().position(|kept| kept.source.as_deref() == Some(source));
+                let after = at.map(|at| history.iter().skip(at + 1));
+                Ok(after.map(|mut after| after.any(|kept| is_answer(&kept.message))))
+            }
+            Keeping::Store(store, workspace) => {
+                let Some(id) = store.session(workspace, (self.key.channel(), self.key.chat()))? else {
+                    return Ok(None);
+                };
+                let Some(seq) = store.sourced(id, source)? else { return Ok(None) };
+                let after = store.messages(id, seq + 1)?;
+                Ok(Some(after.iter().filter_map(decoded).any(|message| is_answer(&message))))
+            }
+        }
     }
 
     /// Lets a summary stand for everything before the last `keep_last` messages, an earlier summary included. Results are
@@ -159,8 +211,8 @@ impl Session {
         match &self.keeping {
             Keeping::Memory(history) => {
                 let mut view = View::after(&summary);
-                for (seq, message) in (1..).zip(history).filter(|(seq, _)| *seq >= first) {
-                    view.push(seq, message);
+                for (seq, kept) in (1..).zip(history).filter(|(seq, _)| *seq >= first) {
+                    view.push(seq, &kept.message);
                 }
                 (self.view, self.first) = (view, first);
             }
@@ -181,16 +233,33 @@ impl Session {
     ///
     /// When the store cannot be read.
     pub fn history(&self) -> Result<Vec<Message>, SessionError> {
+        Ok(self.history_rows()?.into_iter().map(|kept| kept.message).collect())
+    }
+
+    /// The same with where each comes from, which tells what the host put in from what was said.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn history_rows(&self) -> Result<Vec<Kept>, SessionError> {
         match &self.keeping {
             Keeping::Memory(history) => Ok(history.clone()),
             Keeping::Store(store, workspace) => {
-                match store.session(workspace, (self.key.channel(), self.key.chat()))? {
-                    Some(id) => Ok(store.messages(id, 1)?.iter().filter_map(decoded).collect()),
-                    None => Ok(Vec::new()),
-                }
+                let Some(id) = store.session(workspace, (self.key.channel(), self.key.chat()))? else {
+                    return Ok(Vec::new());
+                };
+                let kept = |row: MessageRow| Some(Kept { message: decoded(&row)?, source: row.source });
+                Ok(store.messages(id, 1)?.into_iter().filter_map(kept).collect())
             }
         }
     }
+}
+
+/// Words of the model after which nothing is to be done.
+fn is_answer(message: &Message) -> bool {
+    message.speaker == Speaker::Assistant
+        && message.calls().next().is_none()
+        && !message.text().trim().is_empty()
 }
 
 /// The message of a row, if it can be read.

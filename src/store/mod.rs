@@ -1,4 +1,4 @@
-//! The state database: sessions, audit rows and usage, in one SQLite file outside every workspace.
+//! The state database: sessions, background runs, letters, jobs, audit rows and usage, in one SQLite file outside every workspace.
 //!
 //! A write is one transaction and is complete when its function returns. The write-ahead log is written with every
 //! commit but forced to the disk only at checkpoints (`synchronous = NORMAL`): a process that is killed loses nothing and
@@ -9,19 +9,33 @@
 
 mod audit;
 mod error;
+mod jobs;
+mod outbox;
 mod place;
+#[cfg(test)]
+mod plans;
+mod processes;
+mod rows;
 mod schema;
 mod sessions;
+mod tasks;
 mod usage;
 mod workspaces;
 
 pub use audit::{AuditFilter, AuditRow};
 pub use error::StoreError;
-pub use sessions::{Compaction, MessageRow, NewMessage, SessionId, SessionRow};
+pub use jobs::{
+    JobAdded, JobChange, JobFilter, JobRow, JobState, NewJob, NewRun, RunOutcome, RunRow, Timing,
+};
+pub use outbox::{LetterFilter, LetterRow, NewLetter};
+pub use processes::{Buried, NewProcess, ProcessRow};
+pub use sessions::{Appended, Compaction, MessageRow, NewMessage, SessionFilter, SessionId, SessionRow};
+pub use tasks::{Begun, CancelAsked, Delivery, Execution, NewTask, Recorded, TaskEnd, TaskFilter, TaskRow};
 pub use usage::{UsageRow, UsageSum};
 pub use workspaces::Workspace;
 
-use rusqlite::{Connection, OpenFlags, Row, Transaction, TransactionBehavior};
+use rows::{count, count_if, kept, named, path, path_if, small, text, text_if};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -56,7 +70,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&path, flags).map_err(sql)?;
         connection.busy_timeout(PATIENCE).map_err(sql)?;
-        connection.set_prepared_statement_cache_capacity(32);
+        connection.set_prepared_statement_cache_capacity(96);
         // Looked at before anything is changed, the journal mode included: a database that is refused stays as it is.
         schema::admit(&connection, &path)?;
         for (name, value) in [
@@ -111,15 +125,4 @@ impl Store {
 /// Now, in milliseconds since the epoch.
 fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
-}
-
-/// A count as the database keeps it.
-fn kept(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A count of a row.
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let kept: i64 = row.get(column)?;
-    Ok(u64::try_from(kept).unwrap_or(0))
 }

@@ -1,8 +1,8 @@
 //! Sessions, their messages and their compactions. What a message means is its caller's business; here it is text.
 
-use super::{Store, StoreError, Workspace, count, now};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use super::{Store, StoreError, Workspace, count, now, path, text, text_if};
+use rusqlite::types::{ToSql, ValueRef};
+use rusqlite::{OptionalExtension as _, Row, params};
 
 /// The row of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +17,28 @@ pub struct NewMessage<'a> {
     pub blocks: &'a str,
     /// The session's title, should it have none yet.
     pub title: &'a str,
+    /// What the host put in names its source, which comes once in a session. `None` is what people and models say.
+    pub source: Option<&'a str>,
+}
+
+/// What became of a message that was to be appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// Its number in the session, from 1 up.
+    pub seq: i64,
+    /// Whether it was written now. Otherwise a message of its source was there, whose number this is, and nothing was.
+    pub new: bool,
+}
+
+/// Which sessions to look at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SessionFilter<'a> {
+    /// Those of one workspace.
+    pub workspace: Option<&'a Workspace>,
+    /// Those of one key, by its halves.
+    pub key: Option<(&'a str, &'a str)>,
+    /// Those of any channel but this.
+    pub not_channel: Option<&'a str>,
 }
 
 /// A message as it was kept.
@@ -30,6 +52,8 @@ pub struct MessageRow {
     pub speaker: String,
     /// What is said, as JSON. `None` when it cannot be read as text.
     pub blocks: Option<String>,
+    /// Where it comes from, if the host put it in.
+    pub source: Option<String>,
 }
 
 /// Where a model's view of a session begins.
@@ -68,10 +92,19 @@ const COLUMNS: &str = "SELECT s.id, w.path, s.channel, s.chat, s.title, s.create
 
 /// Within one millisecond, the last message decides.
 const LATEST_FIRST: &str =
-    "ORDER BY s.updated DESC, (SELECT max(m.id) FROM messages m WHERE m.session = s.id) DESC";
+    " ORDER BY s.updated DESC, (SELECT max(m.id) FROM messages m WHERE m.session = s.id) DESC";
+
+const THERE: &str = "SELECT m.seq FROM sessions s JOIN messages m ON m.session = s.id
+    WHERE s.workspace = ?1 AND s.channel = ?2 AND s.chat = ?3 AND m.source = ?4";
+
+const SOURCED: &str = "SELECT seq FROM messages WHERE session = ?1 AND source = ?2";
+
+/// What is asked for with every message that the host puts in.
+#[cfg(test)]
+pub(super) const HOT: &[&str] = &[THERE, SOURCED];
 
 impl Store {
-    /// Appends a message to a session, which begins with its first one. Its number.
+    /// Appends a message to a session, which begins with its first one; unless a message of its source is there.
     ///
     /// # Errors
     ///
@@ -81,10 +114,19 @@ impl Store {
         workspace: &Workspace,
         (channel, chat): (&str, &str),
         message: NewMessage<'_>,
-    ) -> Result<i64, StoreError> {
+    ) -> Result<Appended, StoreError> {
         let at = now();
         self.write(|transaction| {
             let workspace = workspace.settle(transaction)?;
+            if let Some(source) = message.source {
+                let there = transaction
+                    .prepare_cached(THERE)?
+                    .query_row(params![workspace, channel, chat, source], |row| row.get(0))
+                    .optional()?;
+                if let Some(seq) = there {
+                    return Ok(Appended { seq, new: false });
+                }
+            }
             let (session, seq): (i64, i64) = transaction
                 .prepare_cached(
                     "INSERT INTO sessions (workspace, channel, chat, title, created, updated, last)
@@ -98,10 +140,25 @@ impl Store {
                 })?;
             transaction
                 .prepare_cached(
-                    "INSERT INTO messages (session, seq, at, speaker, blocks) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    "INSERT INTO messages (session, seq, at, speaker, blocks, source)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?
-                .execute(params![session, seq, at, message.speaker, message.blocks])?;
-            Ok(seq)
+                .execute(params![session, seq, at, message.speaker, message.blocks, message.source])?;
+            Ok(Appended { seq, new: true })
+        })
+    }
+
+    /// The number of the message of that source.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn sourced(&self, session: SessionId, source: &str) -> Result<Option<i64>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(SOURCED)?
+                .query_row(params![session.0, source], |row| row.get(0))
+                .optional()
         })
     }
 
@@ -146,15 +203,16 @@ impl Store {
         self.read(|connection| {
             connection
                 .prepare_cached(
-                    "SELECT seq, at, speaker, blocks FROM messages WHERE session = ?1 AND seq >= ?2 ORDER BY seq",
+                    "SELECT seq, at, speaker, blocks, source FROM messages
+                     WHERE session = ?1 AND seq >= ?2 ORDER BY seq",
                 )?
                 .query_map(params![session.0, from], |row| {
-                    let text = |at: usize| row.get_ref(at).map(text);
                     Ok(MessageRow {
                         seq: row.get(0)?,
                         at: row.get(1)?,
-                        speaker: text(2)?.unwrap_or_default(),
-                        blocks: text(3)?,
+                        speaker: exact(row, 2)?.unwrap_or_default(),
+                        blocks: exact(row, 3)?,
+                        source: text_if(row, 4)?,
                     })
                 })?
                 .collect()
@@ -182,21 +240,35 @@ impl Store {
         })
     }
 
-    /// The sessions of a workspace, or all; those in which something was said last come first.
+    /// The sessions that pass a filter; those in which something was said last come first.
     ///
     /// # Errors
     ///
     /// When they cannot be read.
-    pub fn sessions(&self, workspace: Option<&Workspace>) -> Result<Vec<SessionRow>, StoreError> {
-        self.read(|connection| match workspace.map(|workspace| workspace.find(connection)) {
-            None => rows(connection, &format!("{COLUMNS} {LATEST_FIRST}"), []),
-            Some(found) => match found? {
-                None => Ok(Vec::new()),
-                Some(id) => {
-                    let query = format!("{COLUMNS} WHERE s.workspace = ?1 {LATEST_FIRST}");
-                    rows(connection, &query, [id])
+    pub fn sessions(&self, filter: &SessionFilter<'_>) -> Result<Vec<SessionRow>, StoreError> {
+        self.read(|connection| {
+            let mut query = format!("{COLUMNS} WHERE 1");
+            let mut values: Vec<(&str, &dyn ToSql)> = Vec::new();
+            let workspace = filter.workspace.map(|workspace| workspace.find(connection)).transpose()?;
+            match &workspace {
+                Some(None) => return Ok(Vec::new()),
+                Some(Some(id)) => {
+                    query.push_str(" AND s.workspace = :workspace");
+                    values.push((":workspace", id));
                 }
-            },
+                None => {}
+            }
+            if let Some((channel, chat)) = &filter.key {
+                query.push_str(" AND s.channel = :channel AND s.chat = :chat");
+                values.push((":channel", channel));
+                values.push((":chat", chat));
+            }
+            if let Some(channel) = &filter.not_channel {
+                query.push_str(" AND s.channel <> :not_channel");
+                values.push((":not_channel", channel));
+            }
+            query.push_str(LATEST_FIRST);
+            connection.prepare_cached(&query)?.query_map(values.as_slice(), session_row)?.collect()
         })
     }
 
@@ -215,32 +287,23 @@ impl Store {
     }
 }
 
-fn rows(
-    connection: &Connection,
-    query: &str,
-    parameters: impl rusqlite::Params,
-) -> rusqlite::Result<Vec<SessionRow>> {
-    connection.prepare_cached(query)?.query_map(parameters, session_row)?.collect()
-}
-
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    let text = |at: usize| row.get_ref(at).map(|value| text(value).unwrap_or_default());
     Ok(SessionRow {
         id: SessionId(row.get(0)?),
-        workspace: match row.get_ref(1)? {
-            ValueRef::Blob(path) => String::from_utf8_lossy(path).into_owned(),
-            _ => String::new(),
-        },
-        channel: text(2)?,
-        chat: text(3)?,
-        title: text(4)?,
+        workspace: path(row, 1)?.to_string_lossy().into_owned(),
+        channel: text(row, 2)?,
+        chat: text(row, 3)?,
+        title: text(row, 4)?,
         created: row.get(5)?,
         updated: row.get(6)?,
         messages: count(row, 7)?,
     })
 }
 
-/// Text that is text.
-fn text(value: ValueRef<'_>) -> Option<String> {
-    value.as_str().ok().map(str::to_owned)
+/// Text that is text: half of a message is none.
+fn exact(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+        _ => None,
+    })
 }

@@ -103,12 +103,12 @@ fn a_file_of_another_user_is_refused() {
 fn a_newer_database_is_refused_and_left_as_it_is() {
     let kept = Kept::new();
     kept.session("a").append(user("a")).unwrap();
-    kept.raw().pragma_update(None, "user_version", 2).unwrap();
+    kept.raw().pragma_update(None, "user_version", 3).unwrap();
     let path = kept.path();
     drop(kept.store);
     let before = fs::read(&path).unwrap();
     let error = refused(&path);
-    assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 3, known: 2, .. }), "{error:?}");
     assert!(error.to_string().contains("newer ringfence"), "{error}");
     assert_eq!(error.to_string().lines().count(), 1);
     assert_eq!(fs::read(&path).unwrap(), before);
