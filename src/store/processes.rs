@@ -161,6 +161,10 @@ const COUNT: &str = "UPDATE jobs SET failures = failures + 1
 const FAIL: &str = "UPDATE job_runs SET outcome = 'failed', reason = ?2, ended = ?3
     WHERE outcome = 'running' AND owner = ?1";
 
+/// What is asked for when a process ends.
+#[cfg(test)]
+pub(super) const HOT: &[&str] = &[LOSE, FREE, RETURN, COUNT, FAIL];
+
 fn clear(transaction: &Transaction<'_>, id: &str, reason: &str, uncertain: bool) -> rusqlite::Result<Buried> {
     let at = now();
     let lost = transaction.prepare_cached(LOSE)?.execute(params![id, reason, at])?;

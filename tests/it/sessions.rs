@@ -432,3 +432,125 @@ fn a_removed_session_is_not_left_in_the_file() {
         assert!(!String::from_utf8_lossy(&bytes).contains("xyzzy-plugh"));
     }
 }
+
+/// The same conversation in the store and in memory.
+fn both_keepings(kept: &Kept) -> [Session; 2] {
+    [kept.session("a"), Session::ephemeral(SessionKey::parse("a"))]
+}
+
+#[test]
+fn what_the_host_puts_in_names_its_source_and_comes_once() {
+    let kept = Kept::new();
+    for mut session in both_keepings(&kept) {
+        assert!(session.append_from(user("[host] t1 is done"), "task:t1").unwrap());
+        session.append(user("thanks")).unwrap();
+        let before = (session.messages().to_vec(), session.history_rows().unwrap());
+        assert!(!session.append_from(user("[host] t1 is done, again"), "task:t1").unwrap());
+        assert_eq!((session.messages().to_vec(), session.history_rows().unwrap()), before);
+        assert!(session.append_from(user("[host] t2 is done"), "task:t2").unwrap());
+        let rows = session.history_rows().unwrap();
+        let sources: Vec<_> = rows.iter().map(|row| row.source.as_deref()).collect();
+        assert_eq!(sources, [Some("task:t1"), None, Some("task:t2")]);
+        assert_eq!(rows[1].message, user("thanks"));
+        assert_eq!(session.history().unwrap().len(), 3);
+        valid_for_wires(session.messages()).unwrap();
+    }
+    // Another process sees it too, in this session and no other.
+    assert!(!kept.session("a").append_from(user("x"), "task:t1").unwrap());
+    assert!(kept.session("b").append_from(user("x"), "task:t1").unwrap());
+    assert_eq!(kept.session("a").history().unwrap().len(), 3);
+    // What people say names the session, not what the host puts in.
+    let all = ringfence::session::list(&kept.store, None).unwrap();
+    assert_eq!(all.iter().map(|entry| entry.title.as_str()).collect::<Vec<_>>(), ["", "thanks"]);
+}
+
+#[test]
+fn of_two_processes_one_puts_a_message_in() {
+    let kept = Kept::new();
+    let put = crate::store_tasks::at_once(&kept, |_, _| {
+        let store = Store::open(&kept.path()).unwrap();
+        let mut session = Session::open(&store, SessionKey::parse("a")).unwrap();
+        (0..20).filter(|n| session.append_from(user("x"), &format!("task:{n}")).unwrap()).count()
+    });
+    assert_eq!(put[0] + put[1], 20);
+    assert_eq!(kept.session("a").history().unwrap().len(), 20);
+}
+
+#[test]
+fn an_announcement_is_answered_by_words_of_the_model_after_it() {
+    let kept = Kept::new();
+    for mut session in both_keepings(&kept) {
+        assert_eq!(session.answered("task:t1").unwrap(), None);
+        session.append(user("a")).unwrap();
+        session.append(says("before it")).unwrap();
+        assert_eq!(session.answered("task:t1").unwrap(), None);
+        session.append_from(user("[host] t1"), "task:t1").unwrap();
+        assert_eq!(session.answered("task:t1").unwrap(), Some(false));
+        let mut announced = calls(&["1"]);
+        announced.blocks.insert(0, Block::Text { text: "Let me see.".to_owned() });
+        // On the way, and cut off there: the model has not answered.
+        for message in [announced, results(&["1"]), user("and?"), says(" \n")] {
+            session.append(message).unwrap();
+            assert_eq!(session.answered("task:t1").unwrap(), Some(false));
+        }
+        session.append(says("It is mended.")).unwrap();
+        assert_eq!(session.answered("task:t1").unwrap(), Some(true));
+        session.append_from(user("[host] t2"), "task:t2").unwrap();
+        assert_eq!(session.answered("task:t2").unwrap(), Some(false));
+        assert_eq!(session.answered("task:t1").unwrap(), Some(true));
+        // A summary changes nothing of it.
+        session.compact("what was said".to_owned(), 0).unwrap();
+        assert_eq!(session.answered("task:t1").unwrap(), Some(true));
+        assert_eq!(session.answered("task:t2").unwrap(), Some(false));
+    }
+}
+
+#[test]
+fn an_export_tells_what_the_host_put_in_from_what_was_said() {
+    use ringfence::session::{Format, export, find, plain};
+    let kept = Kept::new();
+    let mut session = kept.session("a");
+    session.append(user("mend it")).unwrap();
+    session.append(says("It is begun.")).unwrap();
+    session.append_from(user("The fence is mended.\nAll of it."), "task:1a2b3c4d").unwrap();
+    session.append(user("and the gate?")).unwrap();
+    let entry = find(&kept.store, None, &SessionKey::parse("a")).unwrap().unwrap();
+    let lines = export(&kept.store, &entry, Format::JsonLines).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sources: Vec<_> = lines.iter().map(|line| line.get("source").and_then(|s| s.as_str())).collect();
+    assert_eq!(sources, [None, None, Some("task:1a2b3c4d"), None]);
+
+    let text = export(&kept.store, &entry, Format::Markdown).unwrap();
+    let (_, text) = text.split_once("\n## ").unwrap();
+    let expected = "User\n\nmend it\n\n## Assistant\n\nIt is begun.\n\n## [task 1a2b3c4d]\n\nThe fence is mended.\n\
+                    All of it.\n\n## User\n\nand the gate?\n";
+    assert_eq!(text, expected);
+    let text = plain(&kept.store, &entry).unwrap();
+    assert!(
+        text.contains("\n\n[task 1a2b3c4d] The fence is mended.\nAll of it.\n\nuser: and the gate?\n"),
+        "{text}"
+    );
+    assert_eq!(text.matches("user:").count(), 2);
+}
+
+#[test]
+fn the_course_of_a_run_is_read_by_its_name_and_not_listed() {
+    use ringfence::session::{find, list, list_all, newest};
+    let kept = Kept::new();
+    let temp = tempfile::tempdir().unwrap();
+    kept.session_in(temp.path(), "mine").append(user("a")).unwrap();
+    let key = SessionKey::of_task("1a2b3c4d");
+    assert_eq!((key.to_string().as_str(), key.is_task()), ("task:1a2b3c4d", true));
+    assert!(!SessionKey::parse("mine").is_task());
+    Session::open_in(&kept.store, temp.path(), key.clone()).unwrap().append(user("mend it")).unwrap();
+    for place in [None, Some(temp.path())] {
+        let keys = |entries: Vec<ringfence::session::Entry>| {
+            entries.into_iter().map(|entry| entry.key).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(list(&kept.store, place).unwrap()), [SessionKey::parse("mine")]);
+        assert_eq!(keys(list_all(&kept.store, place).unwrap()), [key.clone(), SessionKey::parse("mine")]);
+        assert_eq!(find(&kept.store, place, &key).unwrap().unwrap().title, "mend it");
+    }
+    assert_eq!(newest(&kept.store, temp.path()).unwrap(), Some(SessionKey::parse("mine")));
+}

@@ -114,6 +114,91 @@ fn a_newer_database_is_refused_and_left_as_it_is() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+/// A database as the first schema made it, with something in every table.
+fn of_the_first_schema(path: &Path) {
+    let old = rusqlite::Connection::open(path).unwrap();
+    old.execute_batch(include_str!("../../src/store/schema_1.sql")).unwrap();
+    old.pragma_update(None, "application_id", 0x5267_4663).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    old.execute_batch(
+        r#"
+        INSERT INTO workspaces (id, path) VALUES (1, x''), (2, CAST('/somewhere' AS BLOB));
+        INSERT INTO sessions VALUES (7, 1, 'cli', 'a', 'one', 10, 20, 3), (8, 2, 'cli', 'a', 'there', 5, 6, 1);
+        INSERT INTO messages (session, seq, at, speaker, blocks) VALUES
+          (7, 1, 11, 'user', '[{"type":"text","text":"one"}]'),
+          (7, 2, 12, 'assistant', '[{"type":"text","text":"two"}]'),
+          (7, 3, 13, 'user', '[{"type":"text","text":"three"}]'),
+          (8, 1, 5, 'user', '[{"type":"text","text":"there"}]');
+        INSERT INTO compactions (session, at, first, summary) VALUES (7, 14, 3, 'before three');
+        INSERT INTO audit (at, session, who, role, tool, granted, outcome, ms, bytes, refusals)
+          VALUES (1, 'cli:a', 'agent', 'main', 'read_file', 'files', 'done', 2, 3, 0);
+        INSERT INTO usage (at, session, provider, model, input, cached, output, cost)
+          VALUES (1, 'cli:a', 'p', 'm', 10, 4, 2, 7);
+        "#,
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_everything() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state.db");
+    of_the_first_schema(&path);
+    let store = Store::open(&path).unwrap();
+    let version = || {
+        let raw = rusqlite::Connection::open(&path).unwrap();
+        raw.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(version(), 2);
+
+    let all = ringfence::session::list(&store, None).unwrap();
+    let known: Vec<_> =
+        all.iter().map(|entry| (entry.title.as_str(), entry.updated, entry.messages)).collect();
+    assert_eq!(known, [("one", 20, 3), ("there", 6, 1)]);
+    assert_eq!(all[1].workspace, "/somewhere");
+    let mut session = Session::open(&store, SessionKey::parse("a")).unwrap();
+    assert_eq!(
+        session.messages(),
+        [user("before three\nthree")].map(|message| Message {
+            blocks: ["before three", "three"].map(|text| Block::Text { text: text.to_owned() }).to_vec(),
+            ..message
+        })
+    );
+    assert_eq!(session.history().unwrap(), [user("one"), Message::assistant("two"), user("three")]);
+    assert!(session.history_rows().unwrap().iter().all(|kept| kept.source.is_none()));
+    let audit = store.audit(&ringfence::store::AuditFilter::default()).unwrap();
+    assert_eq!((audit.len(), audit[0].tool.as_str()), (1, "read_file"));
+    assert_eq!(store.usage("cli:a").unwrap().cost, Some(7));
+
+    // And what the second schema brings works in it.
+    assert!(session.append_from(user("[host] done"), "task:t1").unwrap());
+    assert!(!session.append_from(user("[host] done"), "task:t1").unwrap());
+    let none = ringfence::store::Workspace::none();
+    let new = crate::store_tasks::new_task("t1", &none, None);
+    assert!(matches!(store.record_task(&new, 1).unwrap(), ringfence::store::Recorded::New(_)));
+    drop((session, store));
+    let store = Store::open(&path).unwrap();
+    assert_eq!((version(), store.unowned_tasks(9).unwrap().len()), (2, 1));
+    let kept = Session::open(&store, SessionKey::parse("a")).unwrap().history_rows().unwrap();
+    assert_eq!(kept[3].source.as_deref(), Some("task:t1"));
+}
+
+#[test]
+fn many_can_bring_it_up_to_date_at_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state.db");
+    of_the_first_schema(&path);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let store = Store::open(&path).unwrap();
+                assert_eq!(ringfence::session::list(&store, None).unwrap().len(), 2);
+                assert!(store.unowned_tasks(9).unwrap().is_empty());
+            });
+        }
+    });
+}
+
 #[test]
 fn another_programs_database_is_refused_and_left_as_it_is() {
     let temp = tempfile::tempdir().unwrap();

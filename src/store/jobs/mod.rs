@@ -141,6 +141,7 @@ pub struct JobRow {
 }
 
 /// What became of a job that was to be added.
+#[expect(clippy::large_enum_variant, reason = "one is made at a time, and taken apart at once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobAdded {
     /// It is on record.

@@ -245,6 +245,7 @@ pub enum Recorded {
 }
 
 /// What became of a run that was to begin.
+#[expect(clippy::large_enum_variant, reason = "one is made at a time, and taken apart at once")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Begun {
     /// It runs, and belongs to who asked.
