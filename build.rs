@@ -17,8 +17,19 @@ use std::process::{Command, exit};
 const TARGET: &str = "wasm32-wasip2";
 
 /// The crates that become built-in tools; what each is granted stands in `src/toolbox/builtin.rs`.
-const TOOLS: &[&str] =
-    &["apply-patch", "edit-file", "find-files", "grep", "list-dir", "message", "read-file", "write-file"];
+const TOOLS: &[&str] = &[
+    "apply-patch",
+    "cron",
+    "edit-file",
+    "find-files",
+    "grep",
+    "list-dir",
+    "message",
+    "read-file",
+    "spawn",
+    "tasks",
+    "write-file",
+];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR"));

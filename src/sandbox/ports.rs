@@ -6,12 +6,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use wit::cron::{Entry as JobEntry, Job, Schedule};
+pub use wit::cron::{Entry as JobEntry, Expression, Job, Missed, Moment, Schedule};
 pub use wit::exec::{Command, Input, Outcome, Session};
 pub use wit::message::{Outgoing, Receipt};
-pub use wit::spawn::{Accepted, Request};
-pub use wit::tasks::{Delivery, Execution, Summary};
-pub use wit::types::{Error, ErrorKind};
+pub use wit::spawn::{Accepted, Finished, Request};
+pub use wit::tasks::Summary;
+pub use wit::types::{Delivery, Error, ErrorKind, Execution};
 
 /// What a port answers. It is dropped, wherever it stands, when the call's time is over.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
@@ -26,6 +26,8 @@ pub trait Courier: Send + Sync {
 pub trait Spawner: Send + Sync {
     /// Records one run and answers at once.
     fn start(&self, request: Request) -> Answer<'_, Accepted>;
+    /// Records one run and waits for it, at most `timeout_ms` milliseconds.
+    fn run(&self, request: Request, timeout_ms: u32) -> Answer<'_, Finished>;
     /// The caller's runs, newest first.
     fn list(&self) -> Answer<'_, Vec<Summary>>;
     /// One run.
@@ -112,6 +114,9 @@ impl Courier for Unavailable {
 
 impl Spawner for Unavailable {
     fn start(&self, _: Request) -> Answer<'_, Accepted> {
+        Self::answer("background agents")
+    }
+    fn run(&self, _: Request, _: u32) -> Answer<'_, Finished> {
         Self::answer("background agents")
     }
     fn list(&self) -> Answer<'_, Vec<Summary>> {

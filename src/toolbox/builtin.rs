@@ -1,6 +1,7 @@
 //! The tools that come with the program, and what each is granted: the least that it needs.
 
 use crate::authority::{Access, Capability, CapabilitySet, Directories, Grant, Hosts, Rights};
+use std::time::Duration;
 
 /// A tool as the build embedded it.
 pub(super) struct Embedded {
@@ -23,6 +24,15 @@ pub(super) fn grant(tool: &str) -> Grant {
         "read_file" | "list_dir" | "find_files" | "grep" => files(Access::ReadOnly),
         "write_file" | "edit_file" | "apply_patch" => files(Access::ReadWrite),
         "message" => only(Capability::Message),
+        "spawn" => only(Capability::Spawn),
+        "tasks" => only(Capability::Tasks),
+        "cron" => only(Capability::Cron),
         _ => Rights::none(),
     })
+}
+
+/// The time of a call for a built-in tool that waits for other agents: the longest wait that the host allows, and a little to
+/// tell of it. Nothing of its other limits is different.
+pub(super) fn clock(tool: &str) -> Option<Duration> {
+    matches!(tool, "spawn" | "tasks").then_some(Duration::from_secs(310))
 }

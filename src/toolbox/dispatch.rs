@@ -13,6 +13,7 @@ use crate::sandbox::{
     TEMPORARY, ToolError, objections,
 };
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,7 +47,9 @@ impl Toolbox {
                 return finish(row, Outcome::Ended(CallError::Directories(error.to_string())));
             }
         };
-        let called = self.enter(agent, component, &effective, preopens, tool, prepared.to_string()).await;
+        let limits = self.limits_of(package);
+        let call = (tool, prepared.to_string());
+        let called = self.enter(agent, component, &effective, preopens, &limits, call).await;
         row.refusals = called.refusals.count;
         let directories = &effective.rights().directories;
         let held = Held { workspace: self.opened.workspace(), directories };
@@ -112,17 +115,24 @@ impl Toolbox {
         self.opened.preopens(&effective.rights().directories, &agent.own)
     }
 
+    /// The limits of a call: the same for all, but for the clock of a tool that waits.
+    fn limits_of(&self, package: &Package) -> Cow<'_, Limits> {
+        match package.clock {
+            Some(time) if time > self.limits.time => Cow::Owned(Limits { time, ..self.limits.clone() }),
+            _ => Cow::Borrowed(&self.limits),
+        }
+    }
+
     async fn enter(
         &self,
         agent: &Agent,
         component: &Component,
         effective: &Effective,
         preopens: Arc<Preopens>,
-        tool: &str,
-        arguments: String,
+        limits: &Limits,
+        (tool, arguments): (&str, String),
     ) -> Called {
         let capabilities = effective.rights().capabilities;
-        let limits: &Limits = &self.limits;
         match &agent.ports {
             Ports::Main(ports) => {
                 let ports = Arc::clone(ports);

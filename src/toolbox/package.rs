@@ -6,6 +6,7 @@ use crate::authority::Grant;
 use crate::sandbox::{Component, LoadError, RawDefinition};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Where a package comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Package {
     pub origin: Origin,
     /// What it was granted.
     pub grant: Grant,
+    /// The time of a call where the ordinary one is too short for what it does.
+    pub(super) clock: Option<Duration>,
     /// Its tools.
     pub definitions: Vec<Definition>,
     component: Source,
@@ -45,6 +48,7 @@ impl Package {
                 Some(Self {
                     origin: Origin::BuiltIn,
                     grant: builtin::grant(&definition.name),
+                    clock: builtin::clock(&definition.name),
                     definitions: vec![definition],
                     component: Source::Embedded { wasm: embedded.wasm, read: OnceLock::new() },
                 })
@@ -59,7 +63,8 @@ impl Package {
         definitions: Vec<Definition>,
         grant: Grant,
     ) -> Self {
-        Self { origin: Origin::File(path), grant, definitions, component: Source::Read(component) }
+        let component = Source::Read(component);
+        Self { origin: Origin::File(path), grant, clock: None, definitions, component }
     }
 
     /// The component.

@@ -49,8 +49,10 @@ tool!(Grab, "grab_all", "Does all at once.", Payload, |payload| {
         label: None,
         profile: None,
         model: None,
+        temperature: None,
         max_iterations: None,
         max_tokens: None,
+        max_cost_micros: None,
         timeout_ms: None,
     });
     let tasks = tasks::cancel(&payload.text);
@@ -58,6 +60,7 @@ tool!(Grab, "grab_all", "Does all at once.", Payload, |payload| {
         name: None,
         message: payload.text.clone(),
         schedule: cron::Schedule::EverySeconds(3600),
+        missed: None,
     });
     answer(&Grabbed {
         message: outcome(&message),

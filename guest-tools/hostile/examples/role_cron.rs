@@ -1,4 +1,4 @@
-//! Wants to schedule work for later.
+//! Wants to schedule work for later, by whatever schedule it is told, and to remove jobs that may not be its own.
 
 use hostile::tool;
 use ringfence_tool::{Error, ErrorKind, Output};
@@ -22,15 +22,31 @@ use host::ringfence::host::cron;
 #[derive(Deserialize)]
 struct Payload {
     text: String,
+    name: Option<String>,
+    fields: Option<String>,
+    time: Option<String>,
+    zone: Option<String>,
+    seconds: Option<u64>,
+    /// A job to remove instead.
+    remove: Option<String>,
 }
 
 tool!(Grab, "grab_cron", "Schedules a job.", Payload, |payload| {
-    let entry = cron::add(&cron::Job {
-        name: None,
-        message: payload.text,
-        schedule: cron::Schedule::EverySeconds(3600),
-    })
-    .map_err(|error| Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message)))?;
+    let told = |error: cron::Error| {
+        Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message))
+    };
+    if let Some(id) = payload.remove {
+        cron::remove(&id).map_err(told)?;
+        return Ok(Output::text(format!("removed {id}")));
+    }
+    let zone = payload.zone;
+    let schedule = match (payload.fields, payload.time) {
+        (Some(fields), _) => cron::Schedule::Cron(cron::Expression { fields, zone }),
+        (None, Some(time)) => cron::Schedule::At(cron::Moment { time, zone }),
+        (None, None) => cron::Schedule::EverySeconds(payload.seconds.unwrap_or(3600)),
+    };
+    let job = cron::Job { name: payload.name, message: payload.text, schedule, missed: None };
+    let entry = cron::add(&job).map_err(told)?;
     Ok(Output::text(format!("scheduled {}", entry.id)))
 });
 

@@ -1,6 +1,6 @@
 //! The `message` tool: sends a message through the host. It holds that interface and nothing else.
 
-use ringfence_tool::{Error, ErrorKind, Output, Tool};
+use ringfence_tool::{Output, Tool};
 
 #[allow(missing_docs, reason = "generated")]
 mod host {
@@ -40,7 +40,7 @@ impl Tool for Message {
             chat: arguments.chat_id,
             attachments: arguments.media,
         })
-        .map_err(|error| Error::new(kind_of(error.kind), error.message))?;
+        .map_err(told)?;
         let with = match attached {
             0 => String::new(),
             1 => " with 1 attachment".to_owned(),
@@ -50,15 +50,5 @@ impl Tool for Message {
     }
 }
 
-fn kind_of(kind: types::ErrorKind) -> ErrorKind {
-    match kind {
-        types::ErrorKind::Invalid => ErrorKind::InvalidArguments,
-        types::ErrorKind::NotFound => ErrorKind::NotFound,
-        types::ErrorKind::Denied => ErrorKind::Denied,
-        types::ErrorKind::Limit => ErrorKind::Conflict,
-        types::ErrorKind::Timeout | types::ErrorKind::Unavailable => ErrorKind::Unavailable,
-        types::ErrorKind::Failed => ErrorKind::Failed,
-    }
-}
-
+ringfence_tool::host_errors!(types);
 ringfence_tool::export_tool!(Message);

@@ -22,6 +22,7 @@
 
 #[cfg(feature = "files")]
 pub mod files;
+mod host;
 pub mod page;
 pub mod sheet;
 pub mod text;

@@ -1,5 +1,6 @@
 //! The host interfaces, one file each. A file holds what the interface does and nothing of who may have it.
 
+mod bounds;
 mod cron;
 mod exec;
 mod log;

@@ -1,8 +1,8 @@
 //! Ports that write down what reaches them.
 
 use ringfence::sandbox::ports::{
-    Accepted, Answer, Command, Courier, Delivery, Execution, Executor, Input, Job, JobEntry, MainPorts,
-    Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner, Summary,
+    Accepted, Answer, Command, Courier, Delivery, Execution, Executor, Finished, Input, Job, JobEntry,
+    MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner, Summary,
 };
 use std::sync::{Arc, Mutex};
 
@@ -69,6 +69,9 @@ fn summary(id: String) -> Summary {
         execution: Execution::Running,
         delivery: Delivery::Pending,
         age_ms: 1,
+        iterations: 2,
+        tokens: 3,
+        reason: None,
     }
 }
 
@@ -87,6 +90,11 @@ impl Spawner for Recorder {
     fn start(&self, request: Request) -> Answer<'_, Accepted> {
         self.0.lock().unwrap().spawned.push(request.task);
         done(Accepted { id: "12345678".into(), label: "recorded".into() })
+    }
+    fn run(&self, request: Request, _: u32) -> Answer<'_, Finished> {
+        self.0.lock().unwrap().spawned.push(request.task);
+        let (id, label) = ("12345678".into(), "recorded".into());
+        done(Finished { id, label, execution: Execution::Succeeded, text: "result".into() })
     }
     fn list(&self) -> Answer<'_, Vec<Summary>> {
         let one = self.asked("list".into());
@@ -113,9 +121,11 @@ impl Scheduler for Recorder {
         let entry = JobEntry {
             id: "12345678".into(),
             name: "recorded".into(),
+            message: "recorded".into(),
             schedule: "later".into(),
-            next: None,
+            enabled: true,
             last: None,
+            next: None,
         };
         done(entry)
     }
