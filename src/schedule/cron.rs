@@ -169,10 +169,9 @@ fn fields(text: &str) -> Result<Vec<&str>, PlanError> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     match fields.as_slice() {
         [] => return Err(not("it is empty".to_owned())),
+        [word] if NICKNAMES.iter().any(|known| known.eq_ignore_ascii_case(word)) => {}
         [word] if word.starts_with('@') => {
-            if !NICKNAMES.iter().any(|known| known.eq_ignore_ascii_case(word)) {
-                return Err(not(format!("of words there are {}", NICKNAMES.join(", "))));
-            }
+            return Err(not(format!("of words there are {}", NICKNAMES.join(", "))));
         }
         fields if !matches!(fields.len(), 5 | 6) => {
             let are =

@@ -25,7 +25,7 @@ pub enum Plan {
     /// Again and again, evenly.
     Every(Every),
     /// By a cron expression.
-    Cron(Cron),
+    Cron(Box<Cron>),
 }
 
 /// One instant, and the zone in which it is told.
@@ -153,6 +153,7 @@ impl Plan {
         instant(now)?;
         let (at, zone) = read(text, zone)?;
         let at = at.as_millisecond();
+        instant(at)?;
         if at <= now {
             return Err(PlanError::Passed { at: zone.say(at), now: zone.say(now) });
         }
@@ -178,7 +179,7 @@ impl Plan {
     ///
     /// When it is none, is due more often than once a minute or never, or the zone is not known.
     pub fn cron(expression: &str, zone: Option<&str>) -> Result<Self, PlanError> {
-        Cron::parse(expression, Zone::named_or_of_user(zone)?).map(Self::Cron)
+        Cron::parse(expression, Zone::named_or_of_user(zone)?).map(|cron| Self::Cron(Box::new(cron)))
     }
 
     /// The text that is kept: one line of JSON.

@@ -42,10 +42,9 @@ impl Zone {
     pub fn named(name: &str) -> Result<Self, ZoneError> {
         let name = name.trim();
         let letters = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'+');
-        if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(letters) {
-            if let Some(found) = TimeZone::get(name).ok().and_then(Self::of) {
-                return Ok(found);
-            }
+        let plain = !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(letters);
+        if plain && let Some(found) = TimeZone::get(name).ok().and_then(Self::of) {
+            return Ok(found);
         }
         let near = near(name).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
         let shown: String = name.chars().take(MAX_NAME).collect();

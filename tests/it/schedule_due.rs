@@ -503,7 +503,7 @@ fn a_clock_that_is_set_back_fires_nothing_again() {
 
 #[test]
 fn instants_beyond_the_calendar_are_errors() {
-    let last = Timestamp::MAX.as_millisecond();
+    let last = Timestamp::MAX.as_second() * 1000;
     let at = Plan::at("2026-06-01T13:00:00Z", Some("UTC"), now()).unwrap();
     for plan in [Plan::every(60).unwrap(), cron("* * * * *", "UTC"), cron("0 9 * * *", "Europe/Berlin"), at] {
         for beyond in [i64::MIN, i64::MAX, last + 1000] {
@@ -519,6 +519,10 @@ fn instants_beyond_the_calendar_are_errors() {
         plan.next_after(0, Timestamp::MIN.as_millisecond()).unwrap();
     }
     assert!(matches!(Plan::at("2026-12-01T09:00Z", None, i64::MAX), Err(PlanError::Range(_))));
+    for text in ["9999-12-30T22:00:00.5Z", "9999-12-31T23:59:59"] {
+        let error = Plan::at(text, Some("UTC"), now()).unwrap_err();
+        assert!(matches!(error, PlanError::Range(_) | PlanError::NotTime { .. }), "{text}: {error:?}");
+    }
 }
 
 /// Zones with whole, half and whole-day leaps, leaps at midnight, both hemispheres, and none at all.
