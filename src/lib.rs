@@ -9,6 +9,7 @@ pub mod egress;
 pub mod exec;
 pub mod provider;
 pub mod sandbox;
+pub mod schedule;
 pub mod session;
 pub mod store;
 pub mod toolbox;

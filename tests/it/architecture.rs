@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The rooms from the top down, layer by layer; within a layer a room may use those to its right.
 const LAYERS: &[&[&str]] = &[
     &["cli"],
-    &["bus"],
+    &["schedule", "tasks", "bus"],
     &["agent", "session"],
     &["toolbox", "provider"],
     &["sandbox"],
@@ -98,6 +98,7 @@ fn effects_have_one_room_each() {
         ("clap", "cli"),
         ("reqwest", "egress"),
         ("rusqlite", "store"),
+        ("croner", "schedule"),
         ("serde_saphyr", "agent"),
         ("reedline", "cli"),
         ("termimad", "cli"),

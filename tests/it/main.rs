@@ -52,6 +52,7 @@ mod red_agent;
 mod red_team;
 mod roles;
 mod run;
+mod schedule_due;
 mod scripted;
 mod sessions;
 mod store;
