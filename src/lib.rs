@@ -12,4 +12,5 @@ pub mod sandbox;
 pub mod schedule;
 pub mod session;
 pub mod store;
+pub mod tasks;
 pub mod toolbox;

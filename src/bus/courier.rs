@@ -19,16 +19,23 @@ impl Post {
     }
 }
 
+/// Whether a message can go where it is to go: to its own conversation.
+pub(super) fn reaches(origin: &SessionKey, message: &Outgoing) -> Result<(), Error> {
+    let (channel, chat) = (origin.channel(), origin.chat());
+    let elsewhere = message.channel.as_deref().is_some_and(|named| named != channel)
+        || message.chat.as_deref().is_some_and(|named| named != chat && named != "direct");
+    if elsewhere {
+        let message = format!("only this conversation, {origin}, can be reached from here");
+        return Err(Error { kind: ErrorKind::NotFound, message });
+    }
+    Ok(())
+}
+
 impl Courier for Post {
     fn send(&self, message: Outgoing) -> Answer<'_, Receipt> {
         Box::pin(async move {
+            reaches(&self.origin, &message)?;
             let (channel, chat) = (self.origin.channel(), self.origin.chat());
-            let elsewhere = message.channel.as_deref().is_some_and(|named| named != channel)
-                || message.chat.as_deref().is_some_and(|named| named != chat && named != "direct");
-            if elsewhere {
-                let message = format!("only this conversation, {}, can be reached from here", self.origin);
-                return Err(Error { kind: ErrorKind::NotFound, message });
-            }
             if !message.attachments.is_empty() {
                 let message = "this channel takes no attachments".to_owned();
                 return Err(Error { kind: ErrorKind::Invalid, message });

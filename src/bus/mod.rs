@@ -4,11 +4,13 @@
 
 mod courier;
 mod desk;
+mod letterbox;
 mod local;
 mod message;
 
 pub use courier::Post;
 pub use desk::{Admission, Desk, FOLLOW_UPS, QUEUE, Refused, Sitting, Stopped, TURNS};
+pub use letterbox::Letterbox;
 pub use local::Local;
 pub use message::{Inbound, Metadata, Outbound};
 

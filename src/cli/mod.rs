@@ -11,6 +11,7 @@ mod demo;
 mod editor;
 mod events;
 mod exit;
+mod house;
 mod inspect;
 pub mod ladder;
 mod list;

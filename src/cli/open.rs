@@ -131,13 +131,16 @@ impl Setting {
     }
 
     /// What all turns in the workspace share.
-    pub(super) fn ground(&self) -> Result<Ground, Stop> {
-        let store = Store::open(&self.dirs.data.join(store::FILE))
-            .map_err(|error| Stop(error.to_string(), Exit::Config))?;
+    pub(super) fn ground(&self, store: Arc<Store>) -> Ground {
         let parts = (Arc::clone(&self.toolbox), Arc::clone(&self.config));
         let places = (self.dirs.clone(), self.workspace.clone());
-        Ok(Ground::new(parts, places, store, egress::Client::new()))
+        Ground::new(parts, places, store, egress::Client::new())
     }
+}
+
+/// The state database.
+pub(super) fn store(dirs: &Dirs) -> Result<Arc<Store>, Stop> {
+    Store::open(&dirs.data.join(store::FILE)).map_err(|error| Stop(error.to_string(), Exit::Config))
 }
 
 /// What stands behind the interfaces of a role; main's, where it is main.

@@ -49,7 +49,7 @@ impl Talk {
     pub(super) fn open(typed: &AskArguments, which: &SessionArguments) -> Result<Self, Stop> {
         let setting = Setting::open(typed.workspace.as_deref(), &typed.directories, Limits::default())?;
         let profile = setting.profile(typed.role())?;
-        let ground = setting.ground()?;
+        let ground = setting.ground(super::open::store(&setting.dirs)?);
         let provider = ground.provider(typed.provider.as_deref(), typed.model.as_deref())?;
         let budget = budget(&setting, typed, &profile);
         if budget.cost.is_some() && provider.cost(Usage { input: 1, cached: 0, output: 1 }).is_none() {

@@ -52,6 +52,7 @@ CREATE TABLE tasks (
   cached         INTEGER NOT NULL,
   output         INTEGER NOT NULL,
   cost           INTEGER,
+  origin         TEXT NOT NULL,
   UNIQUE (workspace, channel, chat, nth),
   UNIQUE (workspace, channel, chat, turn, digest)
 ) STRICT;

@@ -74,9 +74,9 @@ impl Store {
                 .prepare_cached(
                     "INSERT INTO tasks (id, workspace, channel, chat, nth, turn, digest, label, task, profile, provider,
                      model, rights, max_iterations, max_tokens, max_cost, temperature, time_ms, retry_of, kept, owner,
-                     execution, delivery, created, iterations, input, cached, output)
+                     execution, delivery, created, iterations, input, cached, output, origin)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-                     ?21, 'queued', 'pending', ?22, 0, 0, 0, 0)",
+                     ?21, 'queued', 'pending', ?22, 0, 0, 0, 0, ?23)",
                 )?
                 .execute(params![
                     task.id,
@@ -101,6 +101,7 @@ impl Store {
                     task.kept,
                     task.owner,
                     now(),
+                    task.origin,
                 ])?;
             let row = one(transaction, task.id)?;
             row.map(Recorded::New).ok_or(rusqlite::Error::QueryReturnedNoRows)

@@ -24,7 +24,7 @@ macro_rules! columns {
         "id, (SELECT w.path FROM workspaces w WHERE w.id = tasks.workspace), channel, chat, nth, turn, digest, label,
          task, profile, provider, model, rights, max_iterations, max_tokens, max_cost, temperature, time_ms, retry_of,
          owner, kept, cancel, execution, delivery, reason, created, started, ended, delivered, result, iterations,
-         input, cached, output, cost, number"
+         input, cached, output, cost, number, origin"
     };
 }
 pub(super) use columns;
@@ -148,5 +148,6 @@ pub(super) fn row_of(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         cached: count(row, 32)?,
         output: count(row, 33)?,
         cost: count_if(row, 34)?,
+        origin: text(row, 36)?,
     })
 }

@@ -151,6 +151,8 @@ pub struct NewTask<'a> {
     pub owner: Option<&'a str>,
     /// Whether its session is kept in the store.
     pub kept: bool,
+    /// As what and with which model its session's turns run, as JSON.
+    pub origin: &'a str,
 }
 
 /// A background run as it is on record.
@@ -228,6 +230,8 @@ pub struct TaskRow {
     pub output: u64,
     /// Millionths of a dollar, where the price is known.
     pub cost: Option<u64>,
+    /// As what and with which model its session's turns run, as JSON.
+    pub origin: String,
 }
 
 /// What became of a run that was to be recorded.

@@ -1,0 +1,64 @@
+//! Workspaces, opened for turns that run by themselves.
+
+use super::open::{Setting, Stop};
+use crate::agent::Ground;
+use crate::authority::{Access, Directories};
+use crate::sandbox::Limits;
+use crate::store::Store;
+use crate::tasks::House;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Workspaces that are kept open. Each holds an engine and what it has compiled.
+const OPEN: usize = 8;
+
+/// The one workspace of a chat or a run.
+pub(super) struct Home(pub(super) Ground);
+
+impl House for Home {
+    fn ground(&self, workspace: &Path, _: &Directories) -> Result<Ground, String> {
+        if workspace == self.0.workspace {
+            return Ok(self.0.clone());
+        }
+        Err(format!("this process works in {} alone", self.0.workspace.display()))
+    }
+}
+
+/// Every workspace that there is work in, each opened when it is needed.
+pub(super) struct Town {
+    store: Arc<Store>,
+    open: Mutex<VecDeque<(PathBuf, Directories, Ground)>>,
+}
+
+impl Town {
+    pub(super) fn new(store: Arc<Store>) -> Self {
+        Self { store, open: Mutex::default() }
+    }
+}
+
+impl House for Town {
+    fn ground(&self, workspace: &Path, directories: &Directories) -> Result<Ground, String> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            |(path, with, _): &(PathBuf, Directories, Ground)| path == workspace && with == directories;
+        if let Some(at) = open.iter().position(known)
+            && let Some(entry) = open.remove(at)
+        {
+            let ground = entry.2.clone();
+            open.push_front(entry);
+            return Ok(ground);
+        }
+        let others: Vec<(PathBuf, Access)> = directories
+            .iter()
+            .filter(|(path, _)| !path.starts_with(workspace))
+            .map(|(path, access)| (path.to_owned(), access))
+            .collect();
+        let setting =
+            Setting::open(Some(workspace), &others, Limits::default()).map_err(|Stop(problem, _)| problem)?;
+        let ground = setting.ground(Arc::clone(&self.store));
+        open.push_front((workspace.to_owned(), directories.clone(), ground.clone()));
+        open.truncate(OPEN);
+        Ok(ground)
+    }
+}

@@ -1,0 +1,308 @@
+//! Background runs: recorded, accepted, run, delivered.
+//!
+//! What is accepted is on record before anybody hears of it, and its result is on record before it is delivered. A process that
+//! dies on the way is noticed by the next one: its runs are lost, and say so, and its results are delivered.
+
+mod announce;
+mod house;
+mod inline;
+mod origin;
+mod queue;
+mod recovery;
+mod run;
+mod spawner;
+mod unattended;
+mod watch;
+
+pub use announce::{Announcement, Standing, source};
+pub use house::House;
+pub use origin::{Origin, TurnOf, transcript};
+pub use unattended::Unattended;
+
+use crate::agent::{Means, Purse};
+use crate::config::{Dirs, Presence, TasksConfig};
+use crate::session::SessionKey;
+use crate::store::{Delivery, NewProcess, Store, StoreError, TaskRow, Workspace};
+use queue::Queue;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, watch as signal};
+
+/// Which session, in which workspace.
+pub type Place = (PathBuf, SessionKey);
+
+/// The background runs of a process.
+#[derive(Clone)]
+pub struct Tasks(Arc<Inner>);
+
+/// Who runs what is recorded here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hands {
+    /// This process.
+    Own,
+    /// Whichever takes it: this one records, and ends before its runs do.
+    Others,
+}
+
+struct Inner {
+    presence: Presence,
+    dirs: Dirs,
+    store: Arc<Store>,
+    house: Arc<dyn House>,
+    config: TasksConfig,
+    hands: Hands,
+    state: Mutex<State>,
+    /// Told when there may be something to begin.
+    kick: Notify,
+    /// Told when a run has ended.
+    ended: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    running: HashMap<String, Running>,
+    /// How many of each session run.
+    running_of: HashMap<Place, u64>,
+    /// From whose purse something was set aside for a run, and how much.
+    aside: HashMap<String, (Purse, Means)>,
+    /// What has ended and waits to be announced, by the session that it belongs to.
+    arrived: HashMap<Place, VecDeque<Announcement>>,
+    /// Runs whose caller waits for them within its own call, and the turn of that call.
+    inline: HashMap<String, String>,
+    /// Results that such a caller was given; delivered when its turn is over.
+    given: HashMap<String, HashSet<String>>,
+    closed: bool,
+}
+
+struct Running {
+    place: Place,
+    stop: signal::Sender<Option<String>>,
+}
+
+impl Tasks {
+    /// The runs of this process, which makes itself known as `kind`. Looks after them from now on; must be called within a
+    /// runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn open(
+        store: &Arc<Store>,
+        house: Arc<dyn House>,
+        (dirs, presence, kind): (Dirs, Presence, &str),
+        (config, hands): (TasksConfig, Hands),
+    ) -> Result<Self, StoreError> {
+        store.register_process(&NewProcess { id: presence.id(), kind, pid: std::process::id() })?;
+        let inner = Arc::new(Inner {
+            presence,
+            dirs,
+            store: Arc::clone(store),
+            house,
+            config,
+            hands,
+            state: Mutex::default(),
+            kick: Notify::new(),
+            ended: Notify::new(),
+        });
+        watch::start(&inner);
+        Ok(Self(inner))
+    }
+
+    /// This process's name among others.
+    pub fn process(&self) -> &str {
+        self.0.presence.id()
+    }
+
+    /// Tells others which session somebody looks at here.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn attend(&self, workspace: &Path, key: Option<&SessionKey>) -> Result<(), StoreError> {
+        let session = key.map(|key| (key.channel(), key.chat()));
+        self.0.store.attend(self.process(), &Workspace::at(workspace), session)
+    }
+
+    /// What has ended of a session's runs and is not announced yet, oldest first. Each is handed out once.
+    pub fn arrived(&self, place: &Place) -> Vec<Announcement> {
+        self.0.state().arrived.remove(place).map(Vec::from).unwrap_or_default()
+    }
+
+    /// Waits until something of any session's runs has ended; all that has of that session.
+    pub async fn arrival_anywhere(&self) -> (Place, Vec<Announcement>) {
+        loop {
+            let ended = self.0.ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            ended.as_mut().enable();
+            let first = {
+                let mut state = self.0.state();
+                state.arrived.retain(|_, waiting| !waiting.is_empty());
+                let place = state.arrived.keys().next().cloned();
+                place.and_then(|place| Some((place.clone(), Vec::from(state.arrived.remove(&place)?))))
+            };
+            match first {
+                Some(first) => return first,
+                None => ended.await,
+            }
+        }
+    }
+
+    /// Waits until something of a session's runs has ended.
+    pub async fn arrival(&self, place: &Place) -> Announcement {
+        loop {
+            let ended = self.0.ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            ended.as_mut().enable();
+            if let Some(first) = self.0.state().arrived.get_mut(place).and_then(VecDeque::pop_front) {
+                return first;
+            }
+            ended.await;
+        }
+    }
+
+    /// Runs of a session that wait or run in this process.
+    pub fn unended(&self, place: &Place) -> usize {
+        let state = self.0.state();
+        state.queue.of(place) + state.running_of.get(place).map_or(0, |running| *running as usize)
+    }
+
+    /// Runs of this process that run.
+    pub fn running(&self) -> usize {
+        self.0.state().running.len()
+    }
+
+    /// Runs of this process that wait.
+    pub fn waiting(&self) -> usize {
+        self.0.state().queue.len()
+    }
+
+    /// Whether nothing waits, runs, or is to be announced.
+    pub fn is_idle(&self) -> bool {
+        let state = self.0.state();
+        state.queue.len() == 0 && state.running.is_empty() && state.arrived.values().all(VecDeque::is_empty)
+    }
+
+    /// Notes that a result has reached whom it was for. `false` when that was noted before.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn delivered(&self, id: &str) -> Result<bool, StoreError> {
+        self.0.store.deliver_task(id, self.process(), Delivery::Delivered)
+    }
+
+    /// A turn is over: what it was given within its own calls is delivered.
+    pub fn turn_over(&self, turn: &str) {
+        let given = self.0.state().given.remove(turn).unwrap_or_default();
+        for id in given {
+            if let Err(error) = self.delivered(&id) {
+                tracing::warn!("that the result of task {id} was delivered cannot be noted: {error}");
+            }
+        }
+    }
+
+    /// Ends all runs of a session; how many.
+    pub fn cancel_by_session(&self, place: &Place, reason: &str) -> usize {
+        self.cancel_where(|of| of == place, reason)
+    }
+
+    fn cancel_where(&self, which: impl Fn(&Place) -> bool, reason: &str) -> usize {
+        let (waiting, running) = {
+            let mut state = self.0.state();
+            let waiting = state.queue.drain(&which);
+            let running: Vec<signal::Sender<Option<String>>> = state
+                .running
+                .values()
+                .filter(|running| which(&running.place))
+                .map(|running| running.stop.clone())
+                .collect();
+            (waiting, running)
+        };
+        for stop in &running {
+            stop.send_replace(Some(reason.to_owned()));
+        }
+        for (id, place) in &waiting {
+            self.0.cancel_waiting(id, place, reason);
+        }
+        waiting.len() + running.len()
+    }
+
+    /// Ends everything, for good, and waits until it has ended. What is announced after this is for the caller, through
+    /// [`Tasks::arrived`].
+    pub async fn close(&self, reason: &str) {
+        self.0.state().closed = true;
+        self.cancel_where(|_| true, reason);
+        loop {
+            let ended = self.0.ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            ended.as_mut().enable();
+            if self.0.state().running.is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Leaves what was not delivered to others, and makes this process unknown. To be called last.
+    pub fn leave(&self) {
+        self.0.state().closed = true;
+        self.0.kick.notify_one();
+        if let Err(error) = self.0.store.leave(self.process()) {
+            tracing::warn!("this process cannot be taken off the list: {error}");
+        }
+    }
+}
+
+impl State {
+    fn started(&mut self, id: String, running: Running) {
+        *self.running_of.entry(running.place.clone()).or_default() += 1;
+        self.running.insert(id, running);
+    }
+
+    fn stopped(&mut self, id: &str) {
+        let Some(running) = self.running.remove(id) else { return };
+        if let Some(of) = self.running_of.get_mut(&running.place) {
+            *of = of.saturating_sub(1);
+            if *of == 0 {
+                self.running_of.remove(&running.place);
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Every map is whole after every statement on it, so a panic elsewhere does not spoil them.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A run of this process's has ended, and its row says so.
+    fn over(&self, row: &TaskRow) {
+        let announcement = Announcement::of(row, Standing::New);
+        let mut state = self.state();
+        state.stopped(&row.id);
+        if let Some((purse, aside)) = state.aside.remove(&row.id) {
+            purse.put_back(announce::left_of(row, aside));
+        }
+        // Whoever waits for it within its own call looks by itself.
+        if !state.inline.contains_key(&row.id) {
+            state.arrived.entry(origin::place_of(row)).or_default().push_back(announcement);
+        }
+        drop(state);
+        self.ended.notify_waiters();
+        self.kick.notify_one();
+    }
+
+    /// Ends a run that has not begun.
+    fn cancel_waiting(&self, id: &str, place: &Place, reason: &str) {
+        match self.store.cancel_task(id, reason) {
+            Ok(crate::store::CancelAsked::Ended(row)) => self.over(&row),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!("task {id} of {} cannot be cancelled: {error}", place.1);
+            }
+        }
+    }
+}

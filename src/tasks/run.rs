@@ -1,0 +1,170 @@
+//! One run: a subagent's turn in a session of its own.
+
+use super::origin::{place_of, transcript};
+use super::{Inner, Running};
+use crate::agent::{
+    Budget, Calling, Hooks, Incomplete, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work,
+};
+use crate::authority::{Directories, Flags, Rights, Role};
+use crate::sandbox::ports::Unavailable;
+use crate::store::{Execution, TaskEnd, TaskRow};
+use crate::toolbox::Ports;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch as signal;
+
+/// What a run came to.
+struct Ended {
+    execution: Execution,
+    reason: Option<String>,
+    end: Option<TurnEnd>,
+    cost: Option<u64>,
+}
+
+/// Begins a run whose row says that it runs.
+pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow) {
+    let (stop, stopped) = signal::channel(None);
+    inner.state().started(row.id.clone(), Running { place: place_of(&row), stop });
+    let inner = Arc::clone(inner);
+    tokio::spawn(async move {
+        let id = row.id.clone();
+        // A task of its own, so that a panic in it ends it alone.
+        let work = tokio::spawn(work(Arc::clone(&inner), row, stopped));
+        let ended = work.await.unwrap_or_else(|error| Ended {
+            execution: Execution::Failed,
+            reason: Some(format!("the program failed: {error}")),
+            end: None,
+            cost: None,
+        });
+        settle(&inner, &id, &ended);
+    });
+}
+
+/// Writes down how a run ended; only then anybody hears of it.
+fn settle(inner: &Inner, id: &str, ended: &Ended) {
+    let usage = ended.end.as_ref().map(|end| end.usage).unwrap_or_default();
+    let noted = inner.store.end_task(
+        id,
+        inner.presence.id(),
+        &TaskEnd {
+            execution: ended.execution,
+            reason: ended.reason.as_deref(),
+            result: ended.end.as_ref().map(|end| end.text.as_str()).filter(|text| !text.is_empty()),
+            iterations: ended.end.as_ref().map_or(0, |end| end.iterations),
+            input: usage.input,
+            cached: usage.cached,
+            output: usage.output,
+            cost: ended.cost,
+        },
+    );
+    if let Err(error) = noted {
+        tracing::error!("how task {id} ended cannot be written down: {error}");
+    }
+    match inner.store.task(id) {
+        Ok(Some(row)) if row.execution.ended() => inner.over(&row),
+        // It stands as running until another process finds this one gone, and is lost then.
+        _ => {
+            inner.state().stopped(id);
+            inner.ended.notify_waiters();
+        }
+    }
+}
+
+async fn work(inner: Arc<Inner>, row: TaskRow, mut stopped: signal::Receiver<Option<String>>) -> Ended {
+    let failed =
+        |reason: String| Ended { execution: Execution::Failed, reason: Some(reason), end: None, cost: None };
+    let ground = match inner.house.ground(&row.workspace_path, &Directories::none()) {
+        Ok(ground) => ground,
+        Err(problem) => return failed(problem),
+    };
+    // The profile as it is configured now: one that was narrowed meanwhile counts.
+    let Some(profile) = ground.config.profile(&row.profile).filter(|profile| profile.role == Role::Subagent)
+    else {
+        return failed(format!("there is no profile `{}` of a subagent any more", row.profile));
+    };
+    let rights = match Rights::from_text(&row.rights) {
+        Ok(rights) => rights,
+        Err(error) => return failed(format!("its rights cannot be read: {error}")),
+    };
+    let provider = match ground.provider(Some(&row.provider), Some(&row.model)) {
+        Ok(provider) => provider,
+        Err(error) => return failed(error.to_string()),
+    };
+    let key = transcript(&row.id);
+    let calling = Calling {
+        profile,
+        flags: Flags(rights),
+        ports: Ports::Subagent(Arc::new(Unavailable::shared())),
+        key: &key,
+        kept: true,
+    };
+    let caller = match ground.caller(calling) {
+        Ok(caller) => caller,
+        Err(error) => return failed(error.to_string()),
+    };
+    let budget = Budget {
+        iterations: row.max_iterations,
+        tokens: row.max_tokens,
+        cost: row.max_cost,
+        time: Some(Duration::from_millis(row.time_ms)),
+        reply_tokens: ground.config.agent.reply_tokens,
+    };
+    let purse = Purse::of(&budget);
+    let round = Round {
+        ground: &ground,
+        provider: provider.as_ref(),
+        caller: &caller,
+        key: &key,
+        memory: None,
+        budget: &budget,
+        purse: &purse,
+        temperature: row.temperature,
+        // Nobody else knows the session.
+        shared: false,
+    };
+    let hooks = Hooks { listen: &|_: What| {}, follow_ups: &Vec::new, notice: &|_| {} };
+    let mut why = stopped.clone();
+    let stop = async move {
+        if stopped.wait_for(Option::is_some).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let end = match round.go(Work::Say(vec![Said::by_person(row.task.clone())]), hooks, stop).await {
+        Ok(end) => end,
+        Err(error) => return failed(error.to_string()),
+    };
+    let (execution, reason) = match &end.outcome {
+        TurnOutcome::Completed if end.text.trim().is_empty() => {
+            (Execution::Succeeded, Some("it ended without a final text".to_owned()))
+        }
+        TurnOutcome::Completed => (Execution::Succeeded, None),
+        TurnOutcome::Incomplete(budget) => incomplete(*budget, &row),
+        TurnOutcome::Cancelled => (Execution::Cancelled, why.borrow_and_update().clone()),
+        TurnOutcome::Failed(error) => (Execution::Failed, Some(error.to_string())),
+        TurnOutcome::Unrecorded(problem) => (Execution::Failed, Some(problem.clone())),
+    };
+    let cost = provider.cost(end.usage);
+    Ended { execution, reason, end: Some(end), cost }
+}
+
+fn incomplete(budget: Incomplete, row: &TaskRow) -> (Execution, Option<String>) {
+    let reason = match budget {
+        Incomplete::Time => {
+            let reason = format!("its {} were over", words(row.time_ms));
+            return (Execution::TimedOut, Some(reason));
+        }
+        Incomplete::Iterations => format!("it used up its {} model calls", row.max_iterations),
+        Incomplete::Tokens => format!("it used up its {} tokens", row.max_tokens.unwrap_or(0)),
+        Incomplete::Cost => "it used up its money".to_owned(),
+        Incomplete::Length => "its answer is longer than the model may write".to_owned(),
+    };
+    (Execution::Incomplete, Some(reason))
+}
+
+fn words(milliseconds: u64) -> String {
+    match milliseconds {
+        ms if ms >= 60_000 && ms.is_multiple_of(60_000) => format!("{} minutes", ms / 60_000),
+        ms if ms >= 1_000 => format!("{} seconds", ms / 1_000),
+        ms => format!("{ms} milliseconds"),
+    }
+}
