@@ -9,6 +9,7 @@ mod effective;
 mod hosts;
 mod rights;
 mod role;
+mod text;
 
 pub use capability::{Capability, CapabilitySet};
 pub use denial::{Denial, DenialKind, Remedy};
@@ -18,3 +19,4 @@ pub use effective::{Ceiling, Effective, Flags, Grant};
 pub use hosts::{HostPattern, HostRule, Hosts, InvalidHost};
 pub use rights::Rights;
 pub use role::{Profile, Role};
+pub use text::InvalidRights;
