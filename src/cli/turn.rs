@@ -53,8 +53,9 @@ pub(super) struct Hooks<'a> {
 impl Talk {
     /// Brings everything together. Nothing is asked yet.
     pub(super) fn open(typed: &AskArguments, which: &SessionArguments) -> Result<Self, Stop> {
-        let setting = Setting::open(typed.workspace.as_deref(), &typed.directories, Limits::default())?;
-        let profile = setting.profile(typed.role())?;
+        let rights = &typed.rights;
+        let setting = Setting::open(rights.workspace.as_deref(), &rights.directories, Limits::default())?;
+        let profile = setting.profile(rights.role())?;
         let client = egress::Client::new();
         let provider = choose(&setting, typed, &client)?;
         let budget = budget(&setting, typed, &profile);
@@ -340,7 +341,7 @@ fn choose(
 ) -> Result<Box<dyn Provider>, Stop> {
     let config = setting
         .config
-        .choose_provider(typed.provider.as_deref(), typed.model.as_deref())
+        .choose_provider_as(typed.rights.role(), typed.provider.as_deref(), typed.model.as_deref())
         .map_err(|error| Stop(error.to_string(), Exit::Config))?;
     provider::build(&config, client).map_err(|error| Stop(error.to_string(), Exit::Config))
 }
@@ -351,11 +352,12 @@ fn budget(setting: &Setting, typed: &AskArguments, profile: &Profile) -> Budget 
         Role::Main => configured.main_iterations,
         Role::Subagent => configured.subagent_iterations,
     };
+    let most = setting.config.profile_limits(&profile.name);
     Budget {
-        iterations: typed.max_turns.unwrap_or(iterations),
-        tokens: typed.max_tokens.or(configured.max_tokens),
+        iterations: most.iterations(typed.max_turns.unwrap_or(iterations)),
+        tokens: most.tokens(typed.max_tokens.or(configured.max_tokens)),
         cost: typed.max_cost.or(configured.max_cost),
-        time: typed.timeout.or(configured.timeout),
+        time: most.time(typed.timeout.or(configured.timeout)),
         reply_tokens: configured.reply_tokens,
     }
 }
@@ -397,7 +399,9 @@ fn caller(
     bus: &Arc<Local>,
 ) -> Result<Caller, Stop> {
     let post = Arc::new(Post::new(Arc::clone(bus) as _, key.clone()));
-    let mut caller = setting.caller(&key.to_string(), profile.clone(), post, typed.read_only, &typed.deny)?;
+    let rights = &typed.rights;
+    let mut caller =
+        setting.caller(&key.to_string(), profile.clone(), post, rights.read_only, &rights.deny)?;
     // Results that are too long to be shown, where the tools of this session alone can read them.
     let name = results_of(&setting.workspace.display().to_string(), key);
     let mut spill = Spill::open(&setting.dirs.data.join(RESULTS), &name)
