@@ -67,7 +67,28 @@ pub struct Profile {
     pub tools: Option<Vec<String>>,
 }
 
+/// The name of [`Profile::cron`].
+const CRON: &str = "cron";
+
 impl Profile {
+    /// The names that mean the same everywhere and that nobody can configure: the roles, and `cron`.
+    pub const BUILT_IN: [&str; 3] = [Role::Main.name(), Role::Subagent.name(), CRON];
+
+    /// What one of these names means.
+    pub fn built_in(name: &str) -> Option<Self> {
+        match Role::from_name(name) {
+            Some(role) => Some(Self::plain(role)),
+            None => (name == CRON).then(Self::cron),
+        }
+    }
+
+    /// What a scheduled turn runs as: main, which cannot schedule.
+    pub fn cron() -> Self {
+        let capabilities = CapabilitySet::ALL.without(Capability::Cron);
+        let rights = Rights { capabilities, ..Rights::all() };
+        Self { name: CRON.to_owned(), role: Role::Main, rights, tools: None }
+    }
+
     /// The role itself, not narrowed.
     pub fn plain(role: Role) -> Self {
         Self { name: role.name().to_owned(), role, rights: Rights::all(), tools: None }

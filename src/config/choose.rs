@@ -91,6 +91,29 @@ impl Config {
         flag_provider: Option<&str>,
         flag_model: Option<&str>,
     ) -> Result<ProviderConfig, ConfigError> {
+        self.choose(None, flag_provider, flag_model)
+    }
+
+    /// The same for turns as `profile`, whose own model stands in the file's place.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::choose_provider`].
+    pub fn choose_provider_as(
+        &self,
+        profile: &str,
+        flag_provider: Option<&str>,
+        flag_model: Option<&str>,
+    ) -> Result<ProviderConfig, ConfigError> {
+        self.choose(self.profile_limits(profile).model, flag_provider, flag_model)
+    }
+
+    fn choose(
+        &self,
+        of_profile: Option<String>,
+        flag_provider: Option<&str>,
+        flag_model: Option<&str>,
+    ) -> Result<ProviderConfig, ConfigError> {
         let named = flag_provider.map(str::to_owned).or_else(|| env::PROVIDER.text());
         let mut only = self.providers.keys();
         let mut provider = match named.as_deref().or(self.provider.as_deref()) {
@@ -108,7 +131,9 @@ impl Config {
             },
         };
         // The model of the file belongs to the provider of the file.
-        let of_file = || self.model.clone().filter(|_| named.is_none() || named == self.provider);
+        let of_file = || {
+            of_profile.or_else(|| self.model.clone()).filter(|_| named.is_none() || named == self.provider)
+        };
         if let Some(model) = flag_model.map(str::to_owned).or_else(|| env::MODEL.text()).or_else(of_file) {
             provider.model = model;
         }

@@ -2,22 +2,26 @@
 
 use super::Dirs;
 use super::agent::{AgentConfig, agent};
-use super::profiles::profile;
+use super::cron::{CronConfig, cron};
+use super::profiles::{ProfileLimits, profile};
 use super::providers::{ProviderConfig, provider};
 use super::read::{Reading, entries, known_keys};
-use crate::authority::{Profile, Role};
+use super::tasks::{TasksConfig, tasks};
+use crate::authority::Profile;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The keys of the file itself.
-const KEYS: &[&str] = &["provider", "model", "providers", "agent", "profiles"];
+const KEYS: &[&str] = &["provider", "model", "providers", "agent", "tasks", "cron", "profiles"];
 
 /// Every table of the file with every key of it. `NAME` stands for a name of the user's own.
 pub const TABLES: &[(&str, &[&str])] = &[
     ("", KEYS),
     ("agent", super::agent::KEYS),
+    ("tasks", super::tasks::KEYS),
+    ("cron", super::cron::KEYS),
     ("providers.NAME", super::providers::KEYS),
     ("providers.NAME.prices", super::providers::PRICES),
     ("profiles.NAME", super::profiles::KEYS),
@@ -34,8 +38,14 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// What a turn may take.
     pub agent: AgentConfig,
+    /// What background runs may take.
+    pub tasks: TasksConfig,
+    /// What scheduled work may take.
+    pub cron: CronConfig,
     /// Roles of the user's own, each narrowing one of the two.
     pub profiles: BTreeMap<String, Profile>,
+    /// What turns as these may take at most, by the same names.
+    pub limits: BTreeMap<String, ProfileLimits>,
 }
 
 /// A configuration that cannot be used. Nothing of it was.
@@ -100,24 +110,37 @@ impl Config {
         if let Some(value) = table.get("agent") {
             config.agent = agent(value)?;
         }
+        if let Some(value) = table.get("tasks") {
+            config.tasks = tasks(value)?;
+        }
+        if let Some(value) = table.get("cron") {
+            config.cron = cron(value)?;
+        }
         for (name, value) in entries(&table, "providers")? {
             config.providers.insert(name.clone(), provider(name, value)?);
         }
         for (name, value) in entries(&table, "profiles")? {
-            config.profiles.insert(name.clone(), profile(name, value)?);
+            let (profile, limits) = profile(name, value)?;
+            config.profiles.insert(name.clone(), profile);
+            config.limits.insert(name.clone(), limits);
         }
         Ok(config)
     }
 
-    /// The role, or configured profile, of that name.
+    /// The role, the profile that is built in, or the configured profile of that name.
     pub fn profile(&self, name: &str) -> Option<Profile> {
-        Role::from_name(name).map(Profile::plain).or_else(|| self.profiles.get(name).cloned())
+        Profile::built_in(name).or_else(|| self.profiles.get(name).cloned())
     }
 
     /// The names that [`Config::profile`] knows.
     pub fn profile_names(&self) -> impl Iterator<Item = &str> {
-        let roles = Role::ALL.into_iter().map(|role| -> &str { role.name() });
-        roles.chain(self.profiles.keys().map(String::as_str))
+        let built_in = Profile::BUILT_IN.into_iter().map(|name| -> &str { name });
+        built_in.chain(self.profiles.keys().map(String::as_str))
+    }
+
+    /// What a turn as that profile may take at most. A role, and a name that is not known, has no limits of its own.
+    pub fn profile_limits(&self, name: &str) -> ProfileLimits {
+        self.limits.get(name).cloned().unwrap_or_default()
     }
 }
 

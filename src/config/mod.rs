@@ -2,6 +2,7 @@
 
 mod agent;
 mod choose;
+mod cron;
 mod dirs;
 pub mod env;
 mod file;
@@ -10,10 +11,15 @@ mod places;
 mod profiles;
 mod providers;
 mod read;
+mod tasks;
+mod words;
 
 pub use agent::AgentConfig;
+pub use cron::CronConfig;
 pub use dirs::{Dirs, absolute, canonical, create_private_dir, own_program, read_component, read_script};
 pub use file::{Config, ConfigError, TABLES};
 pub use keys::{KeyError, KeySource};
 pub use places::{Lock, Named, dumb_terminal, is_program, is_variable, private_file};
+pub use profiles::ProfileLimits;
 pub use providers::{Prices, ProviderConfig, Wire, is_this_machine};
+pub use tasks::TasksConfig;

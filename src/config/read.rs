@@ -1,7 +1,13 @@
 //! Reading tables: each value of the type that it should have, or a line that says what is wrong.
 
+use super::words::meant;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::{Table, Value};
+
+/// The longest that anything in the background may take: a week.
+pub(super) const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// A table and where it stands in the file.
 #[derive(Clone, Copy)]
@@ -34,6 +40,16 @@ impl<'t> Reading<'t> {
             .transpose()
     }
 
+    /// A whole number within bounds, which an error names.
+    pub(super) fn within<N>(self, key: &str, bounds: RangeInclusive<N>) -> Result<Option<N>, String>
+    where
+        N: TryFrom<i64> + PartialOrd + Display,
+    {
+        let number = |value: &Value| value.as_integer().and_then(|n| N::try_from(n).ok());
+        let what = format!("a whole number from {} to {}", bounds.start(), bounds.end());
+        self.get(key, &what, |value| number(value).filter(|n| bounds.contains(n)))
+    }
+
     /// A number that is not negative.
     pub(super) fn number(self, key: &str) -> Result<Option<f64>, String> {
         let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
@@ -42,11 +58,18 @@ impl<'t> Reading<'t> {
 
     /// A length of time: seconds as a number, or such as "90s", "10m", "2h".
     pub(super) fn time(self, key: &str) -> Result<Option<Duration>, String> {
-        self.get(key, "a length of time such as \"90s\", \"10m\" or \"2h\"", |value| match value {
-            Value::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
-            Value::String(text) => time(text),
-            _ => None,
-        })
+        self.get(key, "a length of time such as \"90s\", \"10m\" or \"2h\"", length)
+    }
+
+    /// The same within bounds, which an error names.
+    pub(super) fn time_within(
+        self,
+        key: &str,
+        bounds: RangeInclusive<Duration>,
+    ) -> Result<Option<Duration>, String> {
+        let [least, most] = [bounds.start(), bounds.end()].map(|bound| in_words(*bound));
+        let what = format!("a time from {least} to {most}, such as \"90s\", \"10m\" or \"2h\"");
+        self.get(key, &what, |value| length(value).filter(|time| bounds.contains(time)))
     }
 
     fn get<T>(
@@ -59,6 +82,22 @@ impl<'t> Reading<'t> {
             None => Ok(None),
             Some(value) => read(value).map(Some).ok_or_else(|| format!("{}.{key}: expected {what}", self.at)),
         }
+    }
+}
+
+fn length(value: &Value) -> Option<Duration> {
+    match value {
+        Value::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+        Value::String(text) => time(text),
+        _ => None,
+    }
+}
+
+/// A time as it can be written.
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds > 0 && seconds.is_multiple_of(3_600) => format!("{}h", seconds / 3_600),
+        seconds => format!("{seconds}s"),
     }
 }
 
@@ -95,10 +134,12 @@ pub(super) fn strings(table: &Table, at: &str, key: &str) -> Result<Option<Vec<S
 }
 
 pub(super) fn known_keys(table: &Table, at: &str, known: &[&str]) -> Result<(), String> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(format!("{at}: unknown key `{key}`{}", nearest(key, known.iter().copied()))),
-    }
+    let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
+    let hint = match meant(key, known) {
+        Some(other) => format!("; did you mean `{other}`?"),
+        None => nearest(key, known.iter().copied()),
+    };
+    Err(format!("{at}: unknown key `{key}`{hint}"))
 }
 
 /// `; did you mean …?`, when a known name is near.

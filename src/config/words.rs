@@ -1,0 +1,54 @@
+//! What other programs call the keys of this one.
+
+/// Words for a key, and the keys that may be meant: of these, the first that the table has.
+const WORDS: &[(&[&str], &[&str])] = &[
+    (
+        &["max_turns", "turns", "iterations", "max_iterations", "main_iterations", "max_steps", "steps"],
+        &["main_iterations", "max_iterations"],
+    ),
+    (&["tokens", "token_limit", "token_budget", "max_total_tokens"], &["max_tokens"]),
+    (&["max_output_tokens", "output_tokens", "max_completion_tokens"], &["reply_tokens"]),
+    (&["budget", "max_budget", "max_dollars", "cost", "cost_limit"], &["max_cost"]),
+    (&["time", "max_time", "time_limit", "deadline", "timeout_seconds", "max_duration"], &["timeout"]),
+    (
+        &[
+            "concurrency",
+            "max_concurrent",
+            "max_concurrency",
+            "parallel",
+            "max_parallel",
+            "max_running",
+            "workers",
+        ],
+        &["running"],
+    ),
+    (&["queue", "queue_size", "max_queue", "max_queued", "backlog", "waiting"], &["queued"]),
+    (&["max_tasks", "max_per_session", "limit"], &["per_session"]),
+    (&["max_jobs", "job_limit"], &["jobs"]),
+    (&["max_jobs_per_session", "per_session"], &["jobs_per_session"]),
+    (&["misfire_grace", "misfire_grace_time", "grace_period", "max_lateness", "late"], &["grace"]),
+    (&["max_failures", "failure_limit", "retries", "max_retries"], &["failures"]),
+    (&["subagent", "subagents", "background", "spawn"], &["tasks"]),
+    (&["schedule", "scheduler", "schedules", "jobs"], &["cron"]),
+    (&["role", "roles", "persona", "personas"], &["profiles"]),
+    (&["permissions", "allow", "grants"], &["capabilities"]),
+    (&["dir", "dirs", "path", "paths", "folders"], &["directories"]),
+    (&["domains", "allowed_hosts", "allow_hosts", "network"], &["hosts"]),
+    (&["url", "endpoint", "api_base", "host"], &["base_url"]),
+    (&["api_key", "token", "secret", "credentials"], &["key"]),
+    (&["context", "context_length", "context_size", "max_context", "num_ctx"], &["context_window"]),
+    (&["price", "pricing", "costs"], &["prices"]),
+    (&["api", "protocol", "kind", "type", "format"], &["wire"]),
+];
+
+/// The key of a table that somebody means who writes `word`.
+pub(super) fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    // Longer than any of them, and not worth a copy.
+    if word.len() > 64 {
+        return None;
+    }
+    let word = word.to_ascii_lowercase().replace('-', "_");
+    let named = WORDS.iter().filter(|(words, _)| words.contains(&word.as_str()));
+    let mut keys = named.flat_map(|(_, keys)| keys.iter());
+    keys.find_map(|key| known.iter().find(|known| *known == key)).copied()
+}
