@@ -1,6 +1,7 @@
 //! The command line: one file a verb. It talks to people and decides nothing.
 
 mod args;
+mod args_rights;
 mod args_sessions;
 mod ask;
 mod audit;

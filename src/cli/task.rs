@@ -1,6 +1,7 @@
 //! `ringfence run`: one task, its answer on stdout.
 
 use super::args::Voice;
+use super::args_rights::option;
 use super::ask::{Format, TaskArguments};
 use super::events::Stream;
 use super::exit::Exit;
@@ -11,7 +12,6 @@ use super::printer::Printer;
 use super::signals::Signals;
 use super::turn::{Hooks, Talk};
 use crate::agent::{Said, TurnEnd, TurnOutcome, What};
-use crate::authority::Access;
 use crate::config::Named;
 use serde_json::json;
 use std::io::{IsTerminal as _, Read as _};
@@ -106,26 +106,11 @@ fn go_on(typed: &TaskArguments, session: &str) -> Option<String> {
     }
     let ask = &typed.ask;
     let mut words: Vec<String> = vec!["ringfence".to_owned(), "run".to_owned()];
-    let mut flag = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
-    for (name, value) in [("--provider", &ask.provider), ("--model", &ask.model), ("--role", &ask.role)] {
-        if let Some(value) = value {
-            flag(name, value);
-        }
+    for (name, value) in [("--provider", &ask.provider), ("--model", &ask.model)] {
+        words.extend(value.iter().flat_map(|value| option(name, value)));
     }
-    if let Some(workspace) = &ask.workspace {
-        flag("-C", &workspace.display().to_string());
-    }
-    for (path, access) in &ask.directories {
-        let mark = if *access == Access::ReadWrite { ":rw" } else { ":ro" };
-        flag("--dir", &format!("{}{mark}", path.display()));
-    }
-    for capability in &ask.deny {
-        flag("--deny", capability.name());
-    }
-    flag("-s", session);
-    if ask.read_only {
-        words.push("--read-only".to_owned());
-    }
+    words.extend(ask.rights.words());
+    words.extend(option("-s", session));
     words.push("go on".to_owned());
     shlex::try_join(words.iter().map(String::as_str)).ok()
 }

@@ -47,10 +47,11 @@ pub(super) struct Hooks<'a> {
 impl Talk {
     /// Brings everything together. Nothing is asked yet.
     pub(super) fn open(typed: &AskArguments, which: &SessionArguments) -> Result<Self, Stop> {
-        let setting = Setting::open(typed.workspace.as_deref(), &typed.directories, Limits::default())?;
-        let profile = setting.profile(typed.role())?;
+        let rights = &typed.rights;
+        let setting = Setting::open(rights.workspace.as_deref(), &rights.directories, Limits::default())?;
+        let profile = setting.profile(rights.role())?;
         let ground = setting.ground(super::open::store(&setting.dirs)?);
-        let provider = ground.provider(typed.provider.as_deref(), typed.model.as_deref())?;
+        let provider = ground.provider(typed.provider.as_deref(), model(&ground, typed).as_deref())?;
         let budget = budget(&setting, typed, &profile);
         if budget.cost.is_some() && provider.cost(Usage { input: 1, cached: 0, output: 1 }).is_none() {
             let problem = format!(
@@ -118,7 +119,7 @@ impl Talk {
     /// Another model for the turns to come.
     pub(super) fn take_model(&mut self, model: &str) -> Result<(), Stop> {
         let typed = AskArguments { model: Some(model.to_owned()), ..self.typed.clone() };
-        self.provider = self.ground.provider(typed.provider.as_deref(), typed.model.as_deref())?;
+        self.provider = self.ground.provider(typed.provider.as_deref(), Some(model))?;
         self.typed = typed;
         Ok(())
     }
@@ -191,17 +192,23 @@ async fn attend<T>(turn: impl Future<Output = T>, bus: &Local, message: &dyn Fn(
     ended
 }
 
+/// The model that was asked for, or else the profile's.
+fn model(ground: &Ground, typed: &AskArguments) -> Option<String> {
+    typed.model.clone().or_else(|| ground.config.profile_limits(typed.rights.role()).model)
+}
+
 fn budget(setting: &Setting, typed: &AskArguments, profile: &Profile) -> Budget {
     let configured = &setting.config.agent;
     let iterations = match profile.role {
         Role::Main => configured.main_iterations,
         Role::Subagent => configured.subagent_iterations,
     };
+    let most = setting.config.profile_limits(&profile.name);
     Budget {
-        iterations: typed.max_turns.unwrap_or(iterations),
-        tokens: typed.max_tokens.or(configured.max_tokens),
+        iterations: most.iterations(typed.max_turns.unwrap_or(iterations)),
+        tokens: most.tokens(typed.max_tokens.or(configured.max_tokens)),
         cost: typed.max_cost.or(configured.max_cost),
-        time: typed.timeout.or(configured.timeout),
+        time: most.time(typed.timeout.or(configured.timeout)),
         reply_tokens: configured.reply_tokens,
     }
 }
@@ -237,7 +244,7 @@ fn caller(
     let courier = Arc::new(Post::new(Arc::clone(bus) as _, key.clone()));
     let calling = Calling {
         profile: profile.clone(),
-        flags: setting.flags(typed.read_only, &typed.deny),
+        flags: setting.flags(typed.rights.read_only, &typed.rights.deny),
         ports: ports(profile.role, || MainPorts { courier, ..Unavailable::main() }),
         key,
         kept: !ephemeral,

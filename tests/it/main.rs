@@ -29,6 +29,7 @@ mod cli;
 mod compile_fail;
 mod compiler;
 mod config;
+mod config_limits;
 mod config_providers;
 mod context;
 mod docs;

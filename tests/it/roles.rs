@@ -3,7 +3,7 @@
 
 use crate::attack::raw;
 use crate::support::{self, Recorder, World};
-use ringfence::authority::{DenialKind, Role};
+use ringfence::authority::{DenialKind, Profile, Remedy, Role};
 use serde_json::json;
 
 /// One interface and the component that wants it.
@@ -166,6 +166,27 @@ fn the_built_in_message_tool_is_mains_alone() {
     assert_eq!(arrivals(&w), Vec::<String>::new());
     w.call("message", json!({ "content": "to the user" })).text();
     assert_eq!(arrivals(&w), ["to the user"]);
+}
+
+/// The ports behind it are main's, the scheduler included: what is not linked is not reached.
+#[test]
+fn as_cron_everything_of_main_arrives_but_a_job() {
+    for case in &CASES {
+        let w = installed(case.component, EVERYTHING);
+        let cron = w.conversation_as(Profile::cron());
+        let reply = cron.call(case.tool, json!({ "text": case.payload() }));
+        if case.capability != "cron" {
+            reply.text();
+            assert_eq!(arrivals(&w), [case.payload()], "{}", case.tool);
+            continue;
+        }
+        let denial = reply.denial();
+        assert_eq!((denial.kind, denial.role.as_str()), (DenialKind::Withheld, "cron"), "{denial}");
+        assert_eq!(denial.remedy, Remedy::UseRole(Role::Main));
+        assert_eq!(arrivals(&w), Vec::<String>::new());
+        w.call(case.tool, json!({ "text": case.payload() })).text();
+        assert_eq!(w.ports().jobs(), [case.payload()]);
+    }
 }
 
 #[test]
