@@ -5,6 +5,7 @@ mod args_rights;
 mod args_sessions;
 mod ask;
 mod audit;
+mod background;
 mod chat;
 mod commands;
 mod configuration;
@@ -31,6 +32,7 @@ pub mod status;
 mod task;
 mod turn;
 mod typing;
+mod worker;
 
 pub use args::{Arguments, Command, ToolsCommand};
 pub use exit::Exit;

@@ -72,7 +72,8 @@ impl Painter {
     pub(super) fn hear(&self, what: &What) {
         let mut state = self.state();
         match what {
-            What::SessionStarted { .. } | What::Usage { .. } => {}
+            // Whoever runs the turn tells of the tasks.
+            What::SessionStarted { .. } | What::Usage { .. } | What::TaskUpdated { .. } => {}
             What::TurnStarted { .. } | What::ReasoningDelta { .. } => self.busy("thinking"),
             What::TextDelta { text } => self.piece(&mut state, text),
             What::TextRestart {} => {

@@ -54,9 +54,10 @@ impl Unattended {
         let mut end = self.turn(said, source, &purse, &stop).await?;
         while matches!(end.outcome, TurnOutcome::Completed) && self.tasks.unended(&place) > 0 {
             let first = tokio::select! {
-                first = self.tasks.arrival(&place) => first,
+                first = self.tasks.arrival_or_none(&place) => first,
                 () = stopped(stop.clone()) => break,
             };
+            let Some(first) = first else { break };
             let mut arrived = vec![first];
             arrived.extend(self.tasks.arrived(&place));
             end = self.hear(arrived, &purse, &stop).await?.unwrap_or(end);
