@@ -32,6 +32,9 @@ pub struct Outbound {
     pub chat: String,
     /// The text.
     pub content: String,
+    /// Files of the workspace that go with it.
+    #[serde(default)]
+    pub attachments: Vec<String>,
     /// What the channel is told besides.
     #[serde(default)]
     pub metadata: Metadata,

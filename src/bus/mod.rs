@@ -8,7 +8,7 @@ mod letterbox;
 mod local;
 mod message;
 
-pub use courier::Post;
+pub use courier::{MAX_ATTACHMENT, Post, Sender};
 pub use desk::{Admission, Desk, FOLLOW_UPS, QUEUE, Refused, Sitting, Stopped, TURNS};
 pub use letterbox::Letterbox;
 pub use local::Local;

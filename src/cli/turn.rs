@@ -7,7 +7,7 @@ use super::house::Home;
 use super::open::{Setting, Stop, ports};
 use crate::agent::{Budget, Calling, Ground, Purse, Round, Said, TurnEnd, What, Work};
 use crate::authority::{Profile, Role};
-use crate::bus::{Bus as _, Local, Post};
+use crate::bus::{Bus as _, Local, Outbound, Post, Sender};
 use crate::config::{self, Presence};
 use crate::provider::{Provider, Usage};
 use crate::sandbox::Limits;
@@ -218,6 +218,10 @@ impl Talk {
         self.memory.is_none()
     }
 
+    fn sender(&self) -> Sender {
+        Sender { key: self.key.clone(), workspace: self.ground.workspace.clone() }
+    }
+
     /// Lets all turns from here on take from one purse.
     pub(super) fn share_purse(&mut self) {
         self.purse = Some(Purse::of(&self.budget));
@@ -240,7 +244,7 @@ impl Talk {
             kept: self.memory.is_none(),
         };
         ports(self.profile.role, || MainPorts {
-            courier: Arc::new(Post::new(Arc::clone(&self.bus) as _, self.key.clone())),
+            courier: Arc::new(Post::new(Arc::clone(&self.bus) as _, self.sender())),
             spawner: self.tasks.spawner(origin()),
             ..Unavailable::main()
         })
@@ -309,18 +313,26 @@ fn tasks(ground: &Ground, kind: &str, hands: Hands) -> Result<Tasks, Stop> {
         .map_err(|error| known(&error))
 }
 
+/// A message as a person reads it.
+pub(super) fn shown(out: &Outbound) -> String {
+    match out.attachments.as_slice() {
+        [] => out.content.clone(),
+        files => format!("{}\nattached: {}", out.content.trim_end(), files.join(", ")),
+    }
+}
+
 /// Waits for a turn, and hands over meanwhile what agents send.
 async fn attend<T>(turn: impl Future<Output = T>, bus: &Local, message: &dyn Fn(&str)) -> T {
     let mut turn = std::pin::pin!(turn);
     let ended = loop {
         tokio::select! {
             biased;
-            Ok(Some(out)) = bus.next_outbound() => message(&out.content),
+            Ok(Some(out)) = bus.next_outbound() => message(&shown(&out)),
             end = &mut turn => break end,
         }
     };
     while let Some(Ok(Some(out))) = futures_util::FutureExt::now_or_never(bus.next_outbound()) {
-        message(&out.content);
+        message(&shown(&out));
     }
     ended
 }

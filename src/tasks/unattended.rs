@@ -4,7 +4,7 @@
 use super::{Announcement, Origin, Place, Standing, Tasks, TurnOf};
 use crate::agent::{Budget, Calling, Ground, Hooks, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work};
 use crate::authority::{Capability, Flags, Profile, Rights, Role};
-use crate::bus::Letterbox;
+use crate::bus::{Letterbox, Sender};
 use crate::config;
 use crate::sandbox::ports::{MainPorts, Unavailable};
 use crate::session::SessionKey;
@@ -192,8 +192,7 @@ impl Unattended {
         };
         let letters = Arc::new(Letterbox::new(
             Arc::clone(&self.ground.store),
-            &self.ground.workspace,
-            self.key.clone(),
+            Sender { key: self.key.clone(), workspace: self.ground.workspace.clone() },
             self.silent,
         ));
         let ports = MainPorts {

@@ -42,6 +42,7 @@ mod kill;
 mod limits;
 mod parity_commands;
 mod parity_edit;
+mod parity_message;
 mod parity_patch;
 mod parity_read;
 mod parity_registry;
