@@ -31,6 +31,7 @@ mod compiler;
 mod config;
 mod config_providers;
 mod context;
+mod directing;
 mod docs;
 mod escapes_a;
 mod escapes_h;
