@@ -185,7 +185,7 @@ impl Context<'_> {
             path = lacking(Access::ReadWrite).unwrap_or(path);
         }
         if path.contains(TEMPORARY) {
-            path = outside::first(self.arguments).unwrap_or(path);
+            path = outside::meant(self.arguments, &path).unwrap_or(path);
         }
         let remedy = self.remedy(kind, &path);
         Outcome::Denied(Box::new(Denial {

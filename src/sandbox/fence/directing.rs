@@ -2,7 +2,7 @@
 
 use super::held::{Held, pass};
 use super::preopen::{Identity, identity_of};
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -43,13 +43,18 @@ impl Directing {
     pub(super) fn judge(&self, dir: &File, name: &str) -> io::Result<Option<Identity>> {
         let held = Held::of(&self.workspace, self.identity)?;
         let at = identity_of(dir)?;
-        let free = match self.stands(dir, at, &held)? {
-            Stands::Held => false,
-            Stands::Within => !held.name(at, name),
-            // Whatever holds the workspace is held by name, or another directory could be put in its place.
-            Stands::Elsewhere => !held.name(at, name) && !self.holds_workspace(dir, name)?,
+        let stands = self.stands(dir, at, &held)?;
+        if matches!(stands, Stands::Held) || held.name(at, name) {
+            return Ok(None);
+        }
+        let there = match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => (stat.st_dev, stat.st_ino),
+            Err(Errno::NOENT) => return Ok(Some(at)),
+            Err(error) => return Err(error.into()),
         };
-        Ok(free.then_some(at))
+        // Whatever holds the workspace is held too, or another directory could be put in its place.
+        let taken = held.thing(there) || matches!(stands, Stands::Elsewhere) && self.is_above(there)?;
+        Ok((!taken).then_some(at))
     }
 
     /// Whether a directory is held with all below it.
@@ -71,18 +76,11 @@ impl Directing {
         Ok(standing)
     }
 
-    /// Whether `name` is the workspace or a directory above it.
-    fn holds_workspace(&self, dir: &File, name: &str) -> io::Result<bool> {
-        let wanted = match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                (stat.st_dev, stat.st_ino)
-            }
-            Ok(_) | Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
+    /// Whether it is the workspace or a directory above it.
+    fn is_above(&self, there: Identity) -> io::Result<bool> {
         let mut found = false;
         climb(&*self.workspace, self.identity, |identity| {
-            found = identity == wanted;
+            found = identity == there;
             !found
         })?;
         Ok(found)

@@ -26,10 +26,12 @@ pub(super) fn pass(dir: &impl AsFd, name: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(dir, name, PASSING, Mode::empty())?)
 }
 
-/// Names that nobody but main makes, changes, removes or replaces, and directories that are held with all below them.
+/// Names that nobody but main makes, changes, removes or replaces, what has these names now, and directories that are held with
+/// all below them.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     names: Vec<(Identity, String)>,
+    things: Vec<Identity>,
     whole: Vec<Identity>,
 }
 
@@ -63,12 +65,18 @@ impl Held {
         self.names.iter().any(|(at, held)| *at == dir && *held == name)
     }
 
+    /// Whether what is there has a held name as well: by another spelling that the file system takes for it, or by a hard link.
+    /// A file with two names is not read, but would be once it lost the other one.
+    pub(super) fn thing(&self, there: Identity) -> bool {
+        self.things.contains(&there)
+    }
+
     /// Whether that directory is held with all below it.
     pub(super) fn whole(&self, dir: Identity) -> bool {
         self.whole.contains(&dir)
     }
 
-    /// A skill's file may be a link to somewhere else in the workspace.
+    /// A skill's file may be a link to somewhere else in the workspace, or have another name there.
     fn linked_skills(&mut self, way: &Way) -> io::Result<()> {
         let Some((directory, _)) = way.last() else { return Ok(()) };
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -81,9 +89,16 @@ impl Held {
         for entry in Dir::read_from(readable)? {
             let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
             let skill = Path::new(&name).join(SKILL);
-            // Only a link has a target.
-            if name != "." && name != ".." && rustix::fs::readlinkat(directory, &skill, Vec::new()).is_ok() {
-                self.follow(way.clone(), &skill)?;
+            if name == "." || name == ".." {
+                continue;
+            }
+            match rustix::fs::statat(directory, &skill, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
+                    self.follow(way.clone(), &skill)?;
+                }
+                Ok(stat) => self.things.push((stat.st_dev, stat.st_ino)),
+                // No skill then.
+                Err(_) => {}
             }
         }
         Ok(())
@@ -110,6 +125,7 @@ impl Held {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::ACCESS) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
+            self.things.push((stat.st_dev, stat.st_ino));
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => {
                     let next = pass(&dir, &part)?;

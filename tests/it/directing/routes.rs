@@ -14,7 +14,7 @@ fn write(path: &str, flags: &[&str]) -> Value {
 }
 
 fn text(path: &str) -> String {
-    if path.ends_with("SKILL.md") { evil_skill() } else { EVIL.to_owned() }
+    if path.ends_with("SKILL.md") || path.ends_with("linked.md") { evil_skill() } else { EVIL.to_owned() }
 }
 
 fn rename(from: &str, to: &str) -> Value {
@@ -111,7 +111,7 @@ fn telling() -> Vec<Route> {
             Full,
             json!([
                 keep("up/skills"),
-                via(rename("good", "evil")),
+                via(json!({ "op": "rename", "from": "good", "into": "dir", "to": "evil" })),
                 write("skills/evil/SKILL.md", &["truncate"])
             ]),
         ),
@@ -283,6 +283,31 @@ fn hard_links_are_made_by_nobody() {
         }
     }
     assert_eq!(directions(&w), before);
+}
+
+/// A file with two names is not read. Without the other name it would be.
+#[test]
+fn the_other_name_of_a_file_is_not_removed() {
+    let w = world();
+    let set = || {
+        furnish(&w, Ground::Bare);
+        w.file("docs/copy.md", EVIL);
+        fs::hard_link(w.path("docs/copy.md"), w.path("AGENTS.md")).unwrap();
+        w.file("docs/skill.md", evil_skill());
+        fs::create_dir_all(w.path("skills/twice")).unwrap();
+        fs::hard_link(w.path("docs/skill.md"), w.path("skills/twice/SKILL.md")).unwrap();
+    };
+    for path in ["docs/copy.md", "docs/skill.md"] {
+        for operations in [json!([on("unlink", path)]), json!([rename("honest.txt", path)])] {
+            for profile in others() {
+                set();
+                refused(&w, &w.conversation_as(profile), path, &operations);
+            }
+            set();
+            w.conversation_as(main_itself()).call("direct_try", json!({ "operations": operations })).text();
+            assert!(prompt(&w).contains(EVIL), "{path}");
+        }
+    }
 }
 
 /// Main narrowed to these directories.

@@ -92,6 +92,17 @@ fn no_built_in_tool_changes_what_directs_main_but_for_main() {
 }
 
 #[test]
+fn the_file_that_directs_is_the_one_that_is_named() {
+    let w = world();
+    furnish(&w, Ground::Full);
+    let add = |path: &str| json!({ "path": path, "action": "add", "new_text": "x" });
+    let edits = json!({ "edits": [add("docs/a.md"), add("skills/good/more.md"), add("docs/b.md")] });
+    let denial = w.conversation(Role::Subagent).call("apply_patch", edits).denial();
+    assert_eq!((denial.kind, denial.subject.as_str()), (DenialKind::Directing, "skills/good/more.md"));
+    assert!(!w.exists("docs/a.md") && !w.exists("docs/b.md"));
+}
+
+#[test]
 fn a_refused_write_leaves_no_temporary_file() {
     let w = world();
     let who = w.conversation(Role::Subagent);
