@@ -104,15 +104,13 @@ impl Handles {
         match operation {
             Operation::Keep { path, name } => {
                 let rights = DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY;
-                let dir =
-                    self.root.open_at(PathFlags::SYMLINK_FOLLOW, path, OpenFlags::DIRECTORY, rights)?;
+                let dir = self.root.open_at(PathFlags::SYMLINK_FOLLOW, path, OpenFlags::DIRECTORY, rights)?;
                 self.kept.insert(name.clone(), dir);
                 Ok(())
             }
             Operation::Write { via, path, flags, follow, text } => {
                 let flags = raw::open_flags(flags);
-                let file =
-                    self.at(via)?.open_at(following(*follow), path, flags, DescriptorFlags::WRITE)?;
+                let file = self.at(via)?.open_at(following(*follow), path, flags, DescriptorFlags::WRITE)?;
                 file.write(text.as_bytes(), 0).map(|_| ())
             }
             Operation::Stream { via, path, text } => {
@@ -134,9 +132,7 @@ impl Handles {
             Operation::Make { via, path } => self.at(via)?.create_directory_at(path),
             Operation::Remove { via, path } => self.at(via)?.remove_directory_at(path),
             Operation::Unlink { via, path } => self.at(via)?.unlink_file_at(path),
-            Operation::Rename { via, from, into, to } => {
-                self.at(via)?.rename_at(from, self.at(into)?, to)
-            }
+            Operation::Rename { via, from, into, to } => self.at(via)?.rename_at(from, self.at(into)?, to),
             Operation::Symlink { via, target, path } => self.at(via)?.symlink_at(target, path),
             Operation::Link { via, from, to } => {
                 let dir = self.at(via)?;
@@ -158,29 +154,23 @@ struct Sequence {
     operations: Vec<Operation>,
 }
 
-tool!(
-    Try,
-    "direct_try",
-    "Makes one operation after the other until one is refused.",
-    Sequence,
-    |asked| {
-        let failed = |code: ErrorCode| Error::new(ErrorKind::Failed, code.name());
-        let mut handles = Handles::new().map_err(failed)?;
-        for (index, operation) in asked.operations.iter().enumerate() {
-            match handles.run(operation) {
-                Ok(()) => {}
-                Err(ErrorCode::NotPermitted) => {
-                    return Err(Error::new(ErrorKind::Denied, format!("denied: operation {index}")));
-                }
-                Err(code) => {
-                    let message = format!("operation {index}: {}", code.name());
-                    return Err(Error::new(ErrorKind::Failed, message));
-                }
+tool!(Try, "direct_try", "Makes one operation after the other until one is refused.", Sequence, |asked| {
+    let failed = |code: ErrorCode| Error::new(ErrorKind::Failed, code.name());
+    let mut handles = Handles::new().map_err(failed)?;
+    for (index, operation) in asked.operations.iter().enumerate() {
+        match handles.run(operation) {
+            Ok(()) => {}
+            Err(ErrorCode::NotPermitted) => {
+                return Err(Error::new(ErrorKind::Denied, format!("denied: operation {index}")));
+            }
+            Err(code) => {
+                let message = format!("operation {index}: {}", code.name());
+                return Err(Error::new(ErrorKind::Failed, message));
             }
         }
-        answer(&asked.operations.len())
     }
-);
+    answer(&asked.operations.len())
+});
 
 #[derive(Deserialize)]
 struct Race {
