@@ -239,6 +239,7 @@ fn meaning(kind: &str) -> Option<&'static str> {
         "hard-link" => "the file has other names, which may lie outside; a copy of it has none",
         "special-file" => "only regular files are opened",
         "link-refused" => "links that may lead outside are neither followed nor made",
+        "directing" => "it directs the main agent; only main itself may change it (--role main)",
         _ => return None,
     })
 }

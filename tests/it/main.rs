@@ -32,6 +32,7 @@ mod config;
 mod config_limits;
 mod config_providers;
 mod context;
+mod directing;
 mod docs;
 mod escapes_a;
 mod escapes_h;
