@@ -56,6 +56,7 @@ mod scripted;
 mod sessions;
 mod store;
 mod support;
+mod tool_clock;
 mod tool_cron;
 mod tool_spawn;
 mod tool_tasks;
