@@ -64,6 +64,7 @@ mod store_outbox;
 mod store_presence;
 mod store_tasks;
 mod support;
+mod tool_clock;
 mod tool_cron;
 mod tool_spawn;
 mod tool_tasks;
