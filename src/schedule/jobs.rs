@@ -239,7 +239,7 @@ impl Fit {
     /// Reads what is on record of a job. What of it cannot be read is never guessed.
     pub(super) fn of(job: &JobRow) -> Result<Self, Unfit> {
         let plan = Plan::from_text(&job.schedule).map_err(|error| Unfit(error.to_string()))?;
-        let missed = Missed::from_name(&job.missed).ok_or_else(|| {
+        Missed::from_name(&job.missed).ok_or_else(|| {
             Unfit(format!("there is no way to miss a run called `{}`", one_line(&job.missed)))
         })?;
         if job.channel.is_empty() || job.chat.is_empty() {
