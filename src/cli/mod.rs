@@ -1,6 +1,7 @@
 //! The command line: one file a verb. It talks to people and decides nothing.
 
 mod args;
+mod args_cron;
 mod args_rights;
 mod args_sessions;
 mod ask;
@@ -9,6 +10,8 @@ mod background;
 mod chat;
 mod commands;
 mod configuration;
+mod cron;
+mod cron_run;
 mod demo;
 mod editor;
 mod events;
@@ -89,6 +92,7 @@ async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
         Command::Tools { command: ToolsCommand::List(typed) } => list::run(printer, typed),
         Command::Tools { command: ToolsCommand::Inspect(typed) } => inspect::run(printer, typed).await,
         Command::Tools { command: ToolsCommand::Run(typed) } => run::run(printer, typed).await,
+        Command::Cron { command } => cron::run(printer, command).await,
         Command::Sessions { command } => sessions::run(printer, command),
         Command::Audit(typed) => audit::run(printer, typed),
         Command::Config { command } => configuration::run(printer, *command),

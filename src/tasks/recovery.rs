@@ -93,6 +93,11 @@ impl Tasks {
         session.append_from(Message::user(&announcement.text), &announcement.source()).map(|_| ())
     }
 
+    /// Notices processes that are gone: what they ran is lost or failed from now on, and what they had is nobody's.
+    pub fn bury_the_gone(&self) {
+        self.0.bury_the_gone();
+    }
+
     /// Takes up runs that wait and are nobody's, as far as there is room for them.
     ///
     /// # Errors
