@@ -3,6 +3,7 @@
 mod args;
 mod args_rights;
 mod args_sessions;
+mod args_tasks;
 mod ask;
 mod audit;
 mod chat;
@@ -24,13 +25,18 @@ mod person;
 mod printer;
 mod remedy;
 mod run;
+mod serve;
 mod sessions;
 mod signals;
 pub mod slash;
 pub mod status;
 mod task;
+mod tasks;
+mod tasks_act;
+mod tasks_show;
 mod turn;
 mod typing;
+mod worker;
 
 pub use args::{Arguments, Command, ToolsCommand};
 pub use exit::Exit;
@@ -88,6 +94,8 @@ async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
         Command::Tools { command: ToolsCommand::Inspect(typed) } => inspect::run(printer, typed).await,
         Command::Tools { command: ToolsCommand::Run(typed) } => run::run(printer, typed).await,
         Command::Sessions { command } => sessions::run(printer, command),
+        Command::Tasks { command } => tasks::run(printer, command).await,
+        Command::Serve(typed) => serve::run(printer, arguments.voice, *typed).await,
         Command::Audit(typed) => audit::run(printer, typed),
         Command::Config { command } => configuration::run(printer, *command),
         Command::CompileComponent { .. } => Exit::Usage,

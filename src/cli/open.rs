@@ -171,7 +171,8 @@ pub(super) fn dirs() -> Result<Dirs, Stop> {
     })
 }
 
-fn configured() -> Result<(Dirs, Config), Stop> {
+/// The configuration, and where it is.
+pub(super) fn configured() -> Result<(Dirs, Config), Stop> {
     let dirs = dirs()?;
     let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;
     Ok((dirs, config))
