@@ -19,6 +19,7 @@ pub mod ladder;
 mod list;
 mod markdown;
 mod open;
+mod outbox;
 mod outcome;
 mod paint;
 mod person;

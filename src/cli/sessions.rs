@@ -40,7 +40,7 @@ pub(super) fn existing_store() -> Result<Option<Arc<Store>>, Stop> {
 }
 
 /// The workspace that is meant; `None` for every one. It need not be there any more.
-fn workspace(place: &Place) -> Result<Option<PathBuf>, Stop> {
+pub(super) fn workspace(place: &Place) -> Result<Option<PathBuf>, Stop> {
     if place.all {
         return Ok(None);
     }
