@@ -33,6 +33,7 @@ pub fn new_task<'a>(id: &'a str, workspace: &'a Workspace, owner: Option<&'a str
         retry_of: None,
         owner,
         kept: true,
+        origin: "{}",
     }
 }
 
