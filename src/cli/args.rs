@@ -1,10 +1,11 @@
 //! What people can type.
 
 use super::args_cron::CronCommand;
+use super::args_rights::{RightsArguments, capability};
 use super::args_sessions::{AuditArguments, SessionsCommand};
 use super::ask::{ChatArguments, TaskArguments};
 use super::exit::Exit;
-use crate::authority::{Access, Capability};
+use crate::authority::Capability;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -149,6 +150,9 @@ pub struct InspectArguments {
 
 /// Of `tools run`.
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("role", |role| {
+    role.help("Run it as this role or configured profile").value_name("ROLE").default_value("main")
+}))]
 pub struct RunArguments {
     /// A tool's name; with --component, one of that component's tools.
     pub name: String,
@@ -158,21 +162,9 @@ pub struct RunArguments {
     /// The tool's arguments as a JSON object.
     #[arg(long = "json", value_name = "ARGS")]
     pub arguments: Option<String>,
-    /// Run it as this role or configured profile.
-    #[arg(long, default_value = "main")]
-    pub role: String,
-    /// The workspace; the current directory otherwise.
-    #[arg(short = 'C', long = "workspace", value_name = "DIR")]
-    pub workspace: Option<PathBuf>,
-    /// Another directory to hand over, read-only unless :rw stands behind it. Main alone can have it.
-    #[arg(long = "dir", value_name = "DIR[:rw]", value_parser = directory)]
-    pub directories: Vec<(PathBuf, Access)>,
-    /// Hand directories over read-only.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Take a capability away for this run.
-    #[arg(long, value_name = "CAPABILITY", value_parser = capability)]
-    pub deny: Vec<Capability>,
+    /// As whom, and with what.
+    #[command(flatten)]
+    pub rights: RightsArguments,
     /// A component file to take tools from. It holds what --allow grants and nothing else.
     #[arg(long, value_name = "FILE.wasm")]
     pub component: Option<PathBuf>,
@@ -194,27 +186,4 @@ pub enum OutputFormat {
     Text,
     /// One JSON object, whatever became of the call.
     Json,
-}
-
-pub(super) fn capability(name: &str) -> Result<Capability, String> {
-    Capability::from_name(name).ok_or_else(|| {
-        let known = Capability::ALL.map(Capability::name);
-        match crate::toolbox::nearest(name, known) {
-            Some(near) => format!("there is no such capability; did you mean {near}?"),
-            None => format!("there is no such capability; there are {}", known.join(", ")),
-        }
-    })
-}
-
-pub(super) fn directory(text: &str) -> Result<(PathBuf, Access), String> {
-    let (path, access) = match text.rsplit_once(':') {
-        Some((path, "rw")) => (path, Access::ReadWrite),
-        Some((path, "ro")) => (path, Access::ReadOnly),
-        _ => (text, Access::ReadOnly),
-    };
-    if path.is_empty() {
-        Err("the directory is missing".to_owned())
-    } else {
-        Ok((PathBuf::from(path), access))
-    }
 }

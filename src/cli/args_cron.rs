@@ -1,10 +1,8 @@
 //! What people can type about jobs that come due.
 
-use super::args::{capability, directory};
+use super::args_rights::RightsArguments;
 use super::args_sessions::Place;
-use crate::authority::{Access, Capability};
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
 
 /// The commands about jobs.
 #[derive(Debug, Subcommand)]
@@ -97,18 +95,9 @@ pub struct AddArguments {
     /// Tokens that a run may take, of all model calls together.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
-    /// The workspace; the current directory otherwise.
-    #[arg(short = 'C', long = "workspace", value_name = "DIR")]
-    pub workspace: Option<PathBuf>,
-    /// Another directory to hand over, read-only unless :rw stands behind it.
-    #[arg(long = "dir", value_name = "DIR[:rw]", value_parser = directory)]
-    pub directories: Vec<(PathBuf, Access)>,
-    /// Hand directories over read-only.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Take a capability away. A job never has cron.
-    #[arg(long, value_name = "CAPABILITY", value_parser = capability)]
-    pub deny: Vec<Capability>,
+    /// What it may do. A job never has cron.
+    #[command(flatten)]
+    pub rights: RightsArguments,
 }
 
 /// When a job is due.

@@ -1,7 +1,6 @@
 //! What people can type when they want a model to work: for one task, and for a chat.
 
-use super::args::{capability, directory};
-use crate::authority::{Access, Capability};
+use super::args_rights::RightsArguments;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +25,9 @@ pub struct TaskArguments {
     /// What to print on stdout.
     #[arg(short = 'o', long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    /// Let background tasks go on in a process of their own, and do not wait for them.
+    #[arg(long)]
+    pub detach: bool,
     /// Write the answer to this file as well.
     #[arg(long, value_name = "FILE")]
     pub last_message: Option<PathBuf>,
@@ -57,21 +59,9 @@ pub struct AskArguments {
     /// The model, as the provider calls it.
     #[arg(short, long, value_name = "NAME")]
     pub model: Option<String>,
-    /// The role or configured profile as which tools are called; main otherwise.
-    #[arg(long, value_name = "NAME")]
-    pub role: Option<String>,
-    /// The workspace; the current directory otherwise.
-    #[arg(short = 'C', long = "workspace", value_name = "DIR")]
-    pub workspace: Option<PathBuf>,
-    /// Another directory to hand over, read-only unless :rw stands behind it. Main alone can have it.
-    #[arg(long = "dir", value_name = "DIR[:rw]", value_parser = directory)]
-    pub directories: Vec<(PathBuf, Access)>,
-    /// Hand directories over read-only.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Take a capability away for this run.
-    #[arg(long, value_name = "CAPABILITY", value_parser = capability)]
-    pub deny: Vec<Capability>,
+    /// As whom, and with what.
+    #[command(flatten)]
+    pub rights: RightsArguments,
     /// Model calls that a turn may take.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
@@ -99,13 +89,6 @@ pub struct SessionArguments {
     /// A conversation that is not kept.
     #[arg(long)]
     pub ephemeral: bool,
-}
-
-impl AskArguments {
-    /// The role's name.
-    pub fn role(&self) -> &str {
-        self.role.as_deref().unwrap_or("main")
-    }
 }
 
 /// Dollars, as millionths.

@@ -2,9 +2,10 @@
 
 use super::args::ConfigCommand;
 use super::exit::Exit;
-use super::open::{Stop, dirs};
+use super::open::{Setting, Stop, dirs};
 use super::printer::Printer;
 use crate::config::{self, Config, Dirs, env};
+use crate::toolbox::nearest;
 use serde_json::{Value, json};
 
 /// A value and where it comes from.
@@ -31,6 +32,11 @@ fn look(printer: &Printer, command: ConfigCommand) -> Result<Exit, Stop> {
             if let Some(name) = &config.provider {
                 let chosen = config.choose_provider(Some(name), None);
                 chosen.map_err(|error| Stop(error.to_string(), Exit::Config))?;
+            }
+            if config.profiles.values().any(|profile| profile.tools.is_some()) {
+                for warning in tools_not_there(&Setting::for_looking()?) {
+                    printer.note(&format!("warning: {warning}"));
+                }
             }
             let says = match config::canonical(&path) {
                 Ok(_) => "can be used",
@@ -64,6 +70,21 @@ fn load(dirs: &Dirs) -> Result<Config, Stop> {
     Config::load(dirs).map_err(|error| Stop(error.to_string(), Exit::Config))
 }
 
+/// Tools that profiles leave and that do not come with the program. They are no error: a component file may have them.
+fn tools_not_there(setting: &Setting) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, profile) in &setting.config.profiles {
+        for tool in profile.tools.iter().flatten().filter(|tool| setting.toolbox.find(tool).is_none()) {
+            let hint = match nearest(tool, setting.toolbox.names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "to see which there are: ringfence tools list".to_owned(),
+            };
+            warnings.push(format!("profiles.{name}.tools: no tool `{tool}` comes with this program; {hint}"));
+        }
+    }
+    warnings
+}
+
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
@@ -93,25 +114,11 @@ fn values(config: &Config, dirs: &Dirs) -> Vec<Origin> {
     add("provider", value, from);
     let (value, from) = chosen(env::MODEL, config.model.as_ref());
     add("model", value, from);
-    let (agent, default) = (&config.agent, crate::config::AgentConfig::default());
-    let source = |same: bool| if same { "default" } else { "file" };
-    let mut number = |key: &str, value: Option<u64>, same: bool| add(key, json!(value), source(same));
-    number(
-        "agent.main_iterations",
-        Some(agent.main_iterations.into()),
-        agent.main_iterations == default.main_iterations,
-    );
-    number(
-        "agent.subagent_iterations",
-        Some(agent.subagent_iterations.into()),
-        agent.subagent_iterations == default.subagent_iterations,
-    );
-    number("agent.reply_tokens", Some(agent.reply_tokens.into()), agent.reply_tokens == default.reply_tokens);
-    number("agent.max_tokens", agent.max_tokens, agent.max_tokens.is_none());
-    number("agent.max_cost_millionths", agent.max_cost, agent.max_cost.is_none());
-    number("agent.timeout_seconds", agent.timeout.map(|time| time.as_secs()), agent.timeout.is_none());
-    add("agent.instructions", agent.instructions.into(), source(agent.instructions == default.instructions));
-    add("agent.disabled_skills", json!(agent.disabled_skills), source(agent.disabled_skills.is_empty()));
+    let defaults = Config::default();
+    for ((key, value), (_, default)) in limits(config).into_iter().zip(limits(&defaults)) {
+        let from = if value == default { "default" } else { "file" };
+        add(key, value, from);
+    }
     for (name, provider) in &config.providers {
         let at = |key: &str| format!("providers.{name}.{key}");
         add(&at("wire"), provider.wire.name().into(), "file");
@@ -122,7 +129,46 @@ fn values(config: &Config, dirs: &Dirs) -> Vec<Origin> {
         add(&at("context_window"), provider.context_window.into(), "file");
     }
     for (name, profile) in &config.profiles {
-        add(&format!("profiles.{name}.role"), profile.role.name().into(), "file");
+        let at = |key: &str| format!("profiles.{name}.{key}");
+        add(&at("role"), profile.role.name().into(), "file");
+        let most = config.profile_limits(name);
+        for (key, value) in [
+            ("model", json!(most.model)),
+            ("max_iterations", json!(most.iterations)),
+            ("max_tokens", json!(most.tokens)),
+            ("timeout_seconds", json!(most.time.map(|time| time.as_secs()))),
+        ] {
+            // What a profile does not limit is no value of its own.
+            if !value.is_null() {
+                add(&at(key), value, "file");
+            }
+        }
     }
     all
+}
+
+/// What turns, background runs and jobs may take, key by key.
+fn limits(config: &Config) -> Vec<(&'static str, Value)> {
+    let Config { agent, tasks, cron, .. } = config;
+    vec![
+        ("agent.main_iterations", json!(agent.main_iterations)),
+        ("agent.subagent_iterations", json!(agent.subagent_iterations)),
+        ("agent.reply_tokens", json!(agent.reply_tokens)),
+        ("agent.max_tokens", json!(agent.max_tokens)),
+        ("agent.max_cost_millionths", json!(agent.max_cost)),
+        ("agent.timeout_seconds", json!(agent.timeout.map(|time| time.as_secs()))),
+        ("agent.instructions", json!(agent.instructions)),
+        ("agent.disabled_skills", json!(agent.disabled_skills)),
+        ("tasks.running", json!(tasks.running)),
+        ("tasks.running_per_session", json!(tasks.running_per_session)),
+        ("tasks.queued", json!(tasks.queued)),
+        ("tasks.per_session", json!(tasks.per_session)),
+        ("tasks.timeout_seconds", json!(tasks.timeout.as_secs())),
+        ("tasks.max_tokens", json!(tasks.max_tokens)),
+        ("cron.jobs_per_session", json!(cron.jobs_per_session)),
+        ("cron.jobs", json!(cron.jobs)),
+        ("cron.grace_seconds", json!(cron.grace.as_secs())),
+        ("cron.timeout_seconds", json!(cron.timeout.as_secs())),
+        ("cron.failures", json!(cron.failures)),
+    ]
 }

@@ -70,10 +70,17 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
     let When { every, at, cron } = &typed.when;
     let plan = plan(*every, at.as_deref(), cron.as_deref(), typed.tz.as_deref())?;
     let plan = plan.ok_or_else(|| Stop("say when: add --every, --at or --cron".to_owned(), Exit::Usage))?;
-    let setting = Setting::open(typed.workspace.as_deref(), &typed.directories, Limits::default())?;
+    let rights = &typed.rights;
+    let setting = Setting::open(rights.workspace.as_deref(), &rights.directories, Limits::default())?;
+    let profile = setting.profile(rights.role())?;
+    if profile.role != Role::Main {
+        let problem =
+            format!("a job runs as main or a profile that narrows it, and `{}` does not", profile.name);
+        return Err(Stop(problem, Exit::Usage));
+    }
     let chosen = setting
         .config
-        .choose_provider(typed.provider.as_deref(), typed.model.as_deref())
+        .choose_provider_as(&profile.name, typed.provider.as_deref(), typed.model.as_deref())
         .map_err(|error| Stop(error.to_string(), Exit::Config))?;
     let key = match &typed.session {
         Some(name) => named(name)?,
@@ -81,11 +88,13 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
         None => SessionKey::new("cron", &config::fresh_id()),
     };
     let ceiling = Ceiling::of(Role::Main, &setting.workspace);
-    let flags = setting.flags(typed.read_only, &typed.deny);
-    let holds = Effective::of(&ceiling, &Grant(Rights::all()), None, &flags).within(&Profile::cron());
+    let flags = setting.flags(rights.read_only, &rights.deny);
+    let holds = Effective::of(&ceiling, &Grant(Rights::all()), None, &flags)
+        .within(&profile)
+        .within(&Profile::cron());
     let of = TurnOf {
         profile: Profile::cron().name,
-        tools: None,
+        tools: profile.tools.clone(),
         provider: chosen.name.clone(),
         model: chosen.model.clone(),
     };

@@ -2,9 +2,11 @@
 
 mod args;
 mod args_cron;
+mod args_rights;
 mod args_sessions;
 mod ask;
 mod audit;
+mod background;
 mod chat;
 mod commands;
 mod configuration;
@@ -33,6 +35,7 @@ pub mod status;
 mod task;
 mod turn;
 mod typing;
+mod worker;
 
 pub use args::{Arguments, Command, ToolsCommand};
 pub use exit::Exit;

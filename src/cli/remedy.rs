@@ -1,6 +1,7 @@
 //! What to type next: the command that was typed, changed so that the denial does not come again.
 
 use super::args::{OutputFormat, RunArguments};
+use super::args_rights::option;
 use super::open::Setting;
 use crate::authority::{Access, Capability, Denial, DenialKind, Remedy, Role};
 use crate::config;
@@ -12,7 +13,7 @@ pub(super) fn line(denial: &Denial, typed: &RunArguments, setting: &Setting) -> 
     let mut next = typed.clone();
     let lead = match &denial.remedy {
         Remedy::UseRole(role) => {
-            next.role = role.name().to_owned();
+            next.rights.role = Some(role.name().to_owned());
             give(&mut next, denial.capability);
             format!("to run it as {role}:")
         }
@@ -25,17 +26,17 @@ pub(super) fn line(denial: &Denial, typed: &RunArguments, setting: &Setting) -> 
                 keep_role(&mut next, setting, &directory, *access);
                 hand_over(&mut next, directory, *access);
                 rename(&mut next, &denial.subject, &place);
-                if next.role == typed.role {
+                if next.rights.role() == typed.rights.role() {
                     "to hand that directory over for one run:".to_owned()
                 } else {
-                    format!("to run it as {} with that directory handed over:", next.role)
+                    format!("to run it as {} with that directory handed over:", next.rights.role())
                 }
             }
             Err(why) => return format!("nothing to type: {why}"),
         },
         Remedy::Unwithhold(_) => {
             if denial.kind == DenialKind::ReadOnly {
-                next.read_only = false;
+                next.rights.read_only = false;
             } else {
                 give(&mut next, denial.capability);
             }
@@ -55,7 +56,7 @@ pub(super) fn look_at(typed: &RunArguments) -> String {
 /// Nothing on the command line keeps the capability away.
 fn give(next: &mut RunArguments, capability: Option<Capability>) {
     let Some(capability) = capability else { return };
-    next.deny.retain(|denied| *denied != capability);
+    next.rights.deny.retain(|denied| *denied != capability);
     // The built-in tools have what they need.
     if next.component.is_some() && !next.allow.contains(&capability) {
         next.allow.push(capability);
@@ -64,27 +65,27 @@ fn give(next: &mut RunArguments, capability: Option<Capability>) {
 
 /// Only main, and a profile of it that leaves the directory, can hold more than the workspace.
 fn keep_role(next: &mut RunArguments, setting: &Setting, directory: &Path, access: Access) {
-    let leaves = setting.profile(&next.role).is_ok_and(|profile| {
+    let leaves = setting.profile(next.rights.role()).is_ok_and(|profile| {
         profile.role == Role::Main && profile.rights.directories.access(directory) >= Some(access)
     });
     if !leaves {
-        next.role = Role::Main.name().to_owned();
+        next.rights.role = Some(Role::Main.name().to_owned());
     }
 }
 
 /// The directory is handed over, and no flag gives less at it.
 fn hand_over(next: &mut RunArguments, directory: PathBuf, access: Access) {
     let mut most = access;
-    next.directories.retain(|(path, typed)| {
+    next.rights.directories.retain(|(path, typed)| {
         let same = config::canonical(path).is_ok_and(|path| path == directory);
         if same {
             most = most.max(*typed);
         }
         !same
     });
-    next.directories.push((directory, most));
+    next.rights.directories.push((directory, most));
     if access == Access::ReadWrite {
-        next.read_only = false;
+        next.rights.read_only = false;
     }
 }
 
@@ -132,43 +133,22 @@ fn rename_in(value: &mut Value, subject: &str, place: &str) -> usize {
 /// A command line for a shell.
 fn command(run: &RunArguments) -> String {
     let mut words: Vec<String> = ["ringfence", "tools", "run"].map(str::to_owned).to_vec();
-    let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    if run.role != "main" {
-        flag("--role", run.role.clone());
-    }
-    if let Some(workspace) = &run.workspace {
-        flag("-C", workspace.display().to_string());
-    }
-    for (path, access) in &run.directories {
-        let path = path.display();
-        let mark = match access {
-            Access::ReadWrite => ":rw",
-            // The path itself may end like a mark.
-            Access::ReadOnly if path.to_string().contains(':') => ":ro",
-            Access::ReadOnly => "",
-        };
-        flag("--dir", format!("{path}{mark}"));
-    }
+    words.extend(run.rights.words());
+    let mut flag = |name: &str, value: &str| words.extend(option(name, value));
     if let Some(component) = &run.component {
-        flag("--component", component.display().to_string());
+        flag("--component", &component.display().to_string());
     }
     for capability in &run.allow {
-        flag("--allow", capability.to_string());
-    }
-    for capability in &run.deny {
-        flag("--deny", capability.to_string());
+        flag("--allow", capability.name());
     }
     if run.timeout != 30 {
-        flag("--timeout", run.timeout.to_string());
+        flag("--timeout", &run.timeout.to_string());
     }
     if run.output == OutputFormat::Json {
-        flag("-o", "json".to_owned());
+        flag("-o", "json");
     }
     if let Some(arguments) = &run.arguments {
-        flag("--json", arguments.clone());
-    }
-    if run.read_only {
-        words.push("--read-only".to_owned());
+        flag("--json", arguments);
     }
     if run.pairs.iter().any(|pair| pair.starts_with('-')) {
         words.push("--".to_owned());

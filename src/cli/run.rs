@@ -29,8 +29,9 @@ pub(super) async fn run(printer: &Printer, typed: &RunArguments) -> Exit {
 
 async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
     let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
-    let mut setting = Setting::open(typed.workspace.as_deref(), &typed.directories, limits)?;
-    let profile = setting.profile(&typed.role)?;
+    let rights = &typed.rights;
+    let mut setting = Setting::open(rights.workspace.as_deref(), &rights.directories, limits)?;
+    let profile = setting.profile(rights.role())?;
     let mut sink = None;
     match Store::open(&setting.dirs.data.join(store::FILE)) {
         Ok(store) => {
@@ -56,7 +57,7 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
             Err(error) => return Err(Stop(format!("{name}: {}", package_problem(&error)), Exit::Load)),
         }
     }
-    let mut agent = setting.agent(profile, typed.read_only, &typed.deny)?;
+    let mut agent = setting.agent(profile, rights.read_only, &rights.deny)?;
     if let Some(sink) = sink {
         agent = agent.recording(sink);
     }

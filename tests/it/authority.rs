@@ -7,6 +7,7 @@ mod directories;
 mod hosts;
 mod profiles;
 mod rights;
+mod text;
 
 use ringfence::authority::{Ceiling, Effective, Flags, Grant, Rights};
 

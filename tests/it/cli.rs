@@ -3,6 +3,7 @@
 mod context;
 mod looking;
 mod places;
+mod profiles;
 mod remedies;
 
 use crate::support;

@@ -26,7 +26,7 @@ fn nothing_configured_is_nothing_but_the_roles() {
     for text in ["", "\n", "# a comment\n", "[profiles]\n"] {
         let config = Config::parse(text).unwrap();
         assert_eq!(config, Config::default(), "{text:?}");
-        assert_eq!(config.profile_names().collect::<Vec<_>>(), ["main", "subagent"]);
+        assert_eq!(config.profile_names().collect::<Vec<_>>(), ["main", "subagent", "cron"]);
         assert_eq!(config.profile("p"), None);
     }
 }
@@ -114,7 +114,7 @@ fn profiles_stand_side_by_side() {
     "#;
     let config = Config::parse(text).unwrap();
     let names: Vec<&str> = config.profile_names().collect();
-    assert_eq!(names, ["main", "subagent", "critic", "with space", "writer"]);
+    assert_eq!(names, ["main", "subagent", "cron", "critic", "with space", "writer"]);
     for name in names {
         assert_eq!(config.profile(name).unwrap().name, name);
     }
@@ -135,7 +135,7 @@ fn an_unknown_key_is_named_with_its_place_and_with_what_was_meant() {
         (inside("capabilites = []"), "profiles.p: unknown key `capabilites`; did you mean `capabilities`?"),
         (inside("tool = []"), "profiles.p: unknown key `tool`; did you mean `tools`?"),
         (inside("host = []"), "profiles.p: unknown key `host`; did you mean `hosts`?"),
-        (inside("dirs = []"), "profiles.p: unknown key `dirs`"),
+        (inside("dirs = []"), "profiles.p: unknown key `dirs`; did you mean `directories`?"),
         (inside("Files = \"none\""), "profiles.p: unknown key `Files`; did you mean `files`?"),
         (inside("[profiles.p.rights]"), "profiles.p: unknown key `rights`"),
         (inside("rloe = \"main\""), "profiles.p: unknown key `rloe`; did you mean `role`?"),

@@ -239,7 +239,8 @@ fn every_key_is_documented_and_every_documented_key_is_understood() {
         let parsed = Config::parse(&text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
         // The example says something: it is not what a file without the key says.
         let without = Config::parse(&text.replacen(&format!("{key} = {example}\n"), "", 1));
-        let is_default = matches!(key.as_str(), "providers" | "agent" | "profiles" | "plain_http");
+        let is_default =
+            matches!(key.as_str(), "providers" | "agent" | "tasks" | "cron" | "profiles" | "plain_http");
         assert!(is_default || without.as_ref() != Ok(&parsed), "{text} changes nothing");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::attack::raw;
 use crate::support::{self, Recorder, World};
-use ringfence::authority::{DenialKind, Role};
+use ringfence::authority::{DenialKind, Profile, Remedy, Role};
 use serde_json::json;
 
 /// One interface and the component that wants it.
@@ -78,7 +78,11 @@ fn arrivals(w: &World) -> Vec<String> {
 
 impl Case {
     fn payload(&self) -> String {
-        format!("payload of {}", self.capability)
+        match self.capability {
+            // Another text names no run, and would not be handed on.
+            "tasks" => "a1b2c3d4".to_owned(),
+            other => format!("payload of {other}"),
+        }
     }
 
     fn assert_denied(&self, role: Role, grants: &[&str], kind: DenialKind) {
@@ -153,9 +157,9 @@ fn escape_134_one_import_too_many_refuses_the_whole_component() {
         DenialKind::NotForRole
     );
     assert_eq!(arrivals(&w), Vec::<String>::new());
-    let grabbed = raw(&w, "grab_all", json!({ "text": "x" }));
+    let grabbed = raw(&w, "grab_all", json!({ "text": "a1b2c3d4" }));
     assert_eq!(grabbed, json!({ "message": "ok", "spawn": "ok", "tasks": "ok", "cron": "ok" }));
-    assert_eq!(arrivals(&w), ["x"; 4]);
+    assert_eq!(arrivals(&w), ["a1b2c3d4"; 4]);
 }
 
 #[test]
@@ -166,6 +170,27 @@ fn the_built_in_message_tool_is_mains_alone() {
     assert_eq!(arrivals(&w), Vec::<String>::new());
     w.call("message", json!({ "content": "to the user" })).text();
     assert_eq!(arrivals(&w), ["to the user"]);
+}
+
+/// The ports behind it are main's, the scheduler included: what is not linked is not reached.
+#[test]
+fn as_cron_everything_of_main_arrives_but_a_job() {
+    for case in &CASES {
+        let w = installed(case.component, EVERYTHING);
+        let cron = w.conversation_as(Profile::cron());
+        let reply = cron.call(case.tool, json!({ "text": case.payload() }));
+        if case.capability != "cron" {
+            reply.text();
+            assert_eq!(arrivals(&w), [case.payload()], "{}", case.tool);
+            continue;
+        }
+        let denial = reply.denial();
+        assert_eq!((denial.kind, denial.role.as_str()), (DenialKind::Withheld, "cron"), "{denial}");
+        assert_eq!(denial.remedy, Remedy::UseRole(Role::Main));
+        assert_eq!(arrivals(&w), Vec::<String>::new());
+        w.call(case.tool, json!({ "text": case.payload() })).text();
+        assert_eq!(w.ports().jobs(), [case.payload()]);
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::support::{self, World};
 use ringfence::authority::{
     Access, Capability, CapabilitySet, Denial, DenialKind, Directories, Grant, Hosts, Profile, Rights, Role,
 };
-use ringfence::sandbox::CallError;
 use ringfence::sandbox::ports::{Answer, Courier, MainPorts, Outgoing, Receipt};
+use ringfence::sandbox::{CallError, requests};
 use ringfence::toolbox::{AUDIT_TARGET, Agent, Outcome, Ports};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,16 +20,22 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 /// Every built-in tool, and the least that it needs.
-const BUILT_IN: [(&str, Capability, Option<Access>); 8] = [
+const BUILT_IN: [(&str, Capability, Option<Access>); 11] = [
     ("apply_patch", Capability::Files, Some(Access::ReadWrite)),
+    ("cron", Capability::Cron, None),
     ("edit_file", Capability::Files, Some(Access::ReadWrite)),
     ("find_files", Capability::Files, Some(Access::ReadOnly)),
     ("grep", Capability::Files, Some(Access::ReadOnly)),
     ("list_dir", Capability::Files, Some(Access::ReadOnly)),
     ("message", Capability::Message, None),
     ("read_file", Capability::Files, Some(Access::ReadOnly)),
+    ("spawn", Capability::Spawn, None),
+    ("tasks", Capability::Tasks, None),
     ("write_file", Capability::Files, Some(Access::ReadWrite)),
 ];
+
+/// What a subagent never has.
+const MAINS_ALONE: [&str; 4] = ["cron", "message", "spawn", "tasks"];
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
@@ -105,6 +111,21 @@ fn every_grant_is_the_least_that_the_tool_needs() {
 }
 
 #[test]
+fn every_tool_imports_the_interface_that_it_is_granted_and_no_other() {
+    let w = World::new();
+    let toolbox = w.toolbox().read().unwrap();
+    for (tool, capability, _) in BUILT_IN {
+        let survey = &toolbox.find(tool).unwrap().0.component().unwrap().survey;
+        assert_eq!(requests(survey), CapabilitySet::of(&[capability]), "{tool}");
+        let ours: Vec<&str> =
+            survey.imports.iter().filter_map(|import| import.name.strip_prefix("ringfence:")).collect();
+        let own = format!("host/{capability}");
+        assert!(ours.iter().all(|name| *name == own || *name == "host/types"), "{tool}: {ours:?}");
+        assert_eq!(ours.contains(&own.as_str()), capability != Capability::Files, "{tool}: {ours:?}");
+    }
+}
+
+#[test]
 fn a_grant_is_worth_what_it_says() {
     for (tool, capability, access) in BUILT_IN {
         let w = with_grant_of(tool, "escape_files");
@@ -150,10 +171,12 @@ fn a_grant_is_worth_what_it_says() {
             ("role_log", "grab_log", Capability::Log),
         ] {
             let w = with_grant_of(tool, component);
-            let reply = w.call(attempt, json!({ "text": MARK }));
+            // Another text names no run, and would not be handed on.
+            let text = if wanted == Capability::Tasks { "a1b2c3d4" } else { MARK };
+            let reply = w.call(attempt, json!({ "text": text }));
             if wanted == capability {
                 reply.text();
-                assert_eq!(w.ports().messages(), [MARK], "{tool}");
+                assert_eq!(everything_heard(&w), [text], "{tool}");
             } else {
                 assert_eq!(reply.denial().kind, DenialKind::NotGranted, "{tool}: {attempt}");
                 assert_eq!(everything_heard(&w), Vec::<String>::new(), "{tool}: {attempt}");
@@ -173,8 +196,10 @@ fn a_role_sees_what_it_can_call() {
     let w = World::new();
     let all = BUILT_IN.map(|(name, ..)| name.to_owned());
     assert_eq!(views(&w, Profile::plain(Role::Main)), all);
-    let without_message: Vec<String> = all.iter().filter(|name| *name != "message").cloned().collect();
-    assert_eq!(views(&w, Profile::plain(Role::Subagent)), without_message);
+    let without_mains: Vec<String> =
+        all.iter().filter(|name| !MAINS_ALONE.contains(&name.as_str())).cloned().collect();
+    assert_eq!(without_mains.len() + MAINS_ALONE.len(), all.len());
+    assert_eq!(views(&w, Profile::plain(Role::Subagent)), without_mains);
 
     // What is not seen is not called by its name either.
     let denial = w.call_as(Role::Subagent, "message", json!({ "content": "to the user" })).denial();
@@ -457,7 +482,7 @@ fn a_tool_gives_every_role_the_same() {
         ("read_file", json!({ "path": "../x" })),
     ];
     let tools: std::collections::BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();
-    assert_eq!(tools.len(), BUILT_IN.len() - 1, "every tool but message, which a subagent never has");
+    assert_eq!(tools.len(), BUILT_IN.len() - MAINS_ALONE.len(), "every tool that both have");
     let ended: Vec<Vec<String>> = Role::ALL
         .into_iter()
         .map(|role| {

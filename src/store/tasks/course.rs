@@ -36,8 +36,7 @@ const CANCEL_BUSY: &str = "UPDATE tasks SET cancel = coalesce(cancel, ?2) WHERE 
 
 const CANCELS: &str = concat!(
     "SELECT id FROM tasks WHERE owner = ?1 AND cancel IS NOT NULL AND ended IS NULL AND execution IN ",
-    running!(),
-    " ORDER BY number"
+    running!()
 );
 
 /// What is asked for with every run.

@@ -1,7 +1,8 @@
 //! Roles and configured profiles: a profile can name anything, and gets what its role has of it.
 
 use ringfence::authority::{
-    Access, Capability, CapabilitySet, Ceiling, Directories, Effective, Flags, Grant, Hosts, Rights, Role,
+    Access, Capability, CapabilitySet, Ceiling, Directories, Effective, Flags, Grant, Hosts, Profile, Rights,
+    Role,
 };
 use ringfence::config::Config;
 use std::path::Path;
@@ -93,5 +94,51 @@ fn a_roles_name_is_the_role_and_no_profile() {
         let plain = Config::default().profile(role.name()).unwrap();
         assert_eq!((plain.role, &plain.rights, &plain.tools), (role, &Rights::all(), &None));
         assert_eq!(most(role, "/w/ws").within(&plain), most(role, "/w/ws"));
+    }
+}
+
+/// A scheduled turn has what main has, and cannot schedule; nothing that is configured changes what `cron` means.
+#[test]
+fn cron_is_main_that_cannot_schedule() {
+    let main = most(Role::Main, "/w/ws");
+    let cron = Profile::cron();
+    assert_eq!((cron.name.as_str(), cron.role, &cron.tools), ("cron", Role::Main, &None));
+    let held = main.within(&cron);
+    for capability in Capability::ALL {
+        assert_eq!(held.holds(capability), capability != Capability::Cron, "{capability}");
+    }
+    assert_eq!(held.rights().directories, main.rights().directories);
+    assert_eq!(held.rights().hosts, main.rights().hosts);
+    // What its creator did not hold, it does not hold either.
+    let creator = Rights { capabilities: CapabilitySet::of(&[Capability::Cron]), ..Rights::all() };
+    let grant = Grant(creator);
+    let held =
+        Effective::of(&Ceiling::of(Role::Main, Path::new("/w/ws")), &grant, None, &Flags(Rights::all()));
+    assert_eq!(held.within(&cron).rights().capabilities, CapabilitySet::NONE);
+
+    let config = Config::default();
+    assert_eq!(config.profile("cron"), Some(cron.clone()));
+    let text = "[profiles.cron]\nrole = \"main\"\ncapabilities = [\"cron\"]\n";
+    let error = Config::parse(text).unwrap_err();
+    assert_eq!(
+        error,
+        "profiles.cron: `cron` is a profile that is built in and cannot be configured; choose another name"
+    );
+    // A near name is the user's own.
+    let config = Config::parse("[profiles.Cron]\nrole = \"main\"\n").unwrap();
+    assert_eq!(config.profile("Cron").unwrap().rights, Rights::all());
+    assert_eq!(config.profile("cron"), Some(cron));
+}
+
+#[test]
+fn what_is_built_in_is_known_by_its_name_and_nothing_else_is() {
+    for name in Profile::BUILT_IN {
+        assert_eq!(Profile::built_in(name).unwrap().name, name);
+    }
+    for role in Role::ALL {
+        assert_eq!(Profile::built_in(role.name()), Some(Profile::plain(role)));
+    }
+    for name in ["", "Main", "cron ", "crons", "CRON"] {
+        assert_eq!(Profile::built_in(name), None, "{name:?}");
     }
 }

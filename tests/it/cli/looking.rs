@@ -7,23 +7,31 @@ use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::path::Path;
 
+/// What a subagent never has.
+const MAINS_ALONE: [&str; 4] = ["cron", "message", "spawn", "tasks"];
+
 #[test]
 fn list_says_what_a_role_can_call() {
     let c = Context::new();
     insta::assert_snapshot!(c.run(&["tools", "list"]).done(), @r"
     yes  apply_patch  Change several files, or several places, in one step: all edits are applied or none.
+    yes  cron         Schedule work in this conversation.
     yes  edit_file    Replace old_text in a file by new_text.
     yes  find_files   Find files by words in their path, glob or type.
     yes  grep         Search the lines of files with a regular expression (Rust syntax, no look-around).
     yes  list_dir     List a directory.
     yes  message      Send a message to the person you work for, or to another chat.
     yes  read_file    Read a text file with line numbers (`N| text`).
+    yes  spawn        Start a background agent on one task.
+    yes  tasks        Look after the background agents of this conversation.
     yes  write_file   Create a file, or replace its whole content.
     ");
     let ran = c.run(&["tools", "list", "--role", "subagent"]);
-    let others = ran.done().lines().filter(|line| !line.contains("message")).collect::<Vec<_>>();
+    let denied = |line: &&str| MAINS_ALONE.iter().any(|tool| line.contains(&format!("`{tool}`")));
+    let (mains, others): (Vec<_>, Vec<_>) = ran.done().lines().partition(denied);
     assert!(others.len() == 7 && others.iter().all(|line| line.starts_with("yes  ")), "{others:?}");
-    let message = ran.done().lines().find(|line| line.contains("message")).unwrap();
+    assert!(mains.len() == 4 && mains.iter().all(|line| line.starts_with("no   ")), "{mains:?}");
+    let message = ran.done().lines().find(|line| line.contains("`message`")).unwrap();
     insta::assert_snapshot!(message, @"no   message      (tool `message` needs ringfence:host/message@0.1.0, which role subagent never has (it belongs to: main))");
 }
 
@@ -44,9 +52,9 @@ fn list_as_json_says_why_not() {
     let listed = c.run(&["tools", "list", "--role", "subagent", "--json"]).json();
     assert_eq!(listed["role"], "subagent");
     let tools = listed["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 8);
+    assert_eq!(tools.len(), 11);
     for tool in tools {
-        let callable = tool["name"] != "message";
+        let callable = !MAINS_ALONE.iter().any(|name| tool["name"] == *name);
         assert_eq!(tool["callable"], callable, "{tool}");
         assert_eq!(tool["denials"].as_array().unwrap().is_empty(), callable, "{tool}");
         assert_eq!(tool["origin"], "built-in", "{tool}");

@@ -1,19 +1,32 @@
 //! Ports that write down what reaches them.
 
 use ringfence::sandbox::ports::{
-    Accepted, Answer, Command, Courier, Delivery, Execution, Executor, Finished, Input, Job, JobEntry,
-    MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner, Summary,
+    Accepted, Answer, Command, Courier, Delivery, Error, ErrorKind, Execution, Executor, Finished, Input,
+    Job, JobEntry, MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner,
+    Summary,
 };
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Default)]
 struct Heard {
     messages: Vec<String>,
-    spawned: Vec<String>,
+    requests: Vec<(Request, Option<u32>)>,
     asked: Vec<String>,
+    waits: Vec<(Vec<String>, u32)>,
     jobs: Vec<String>,
+    added: Vec<Job>,
     executed: Vec<String>,
     log: Vec<String>,
+    answers: Answers,
+}
+
+/// What the ports answer with.
+#[derive(Debug, Default)]
+struct Answers {
+    error: Option<ErrorKind>,
+    finished: Option<(Execution, String)>,
+    summaries: Option<Vec<Summary>>,
+    entries: Vec<JobEntry>,
 }
 
 /// Everything that reached a port.
@@ -24,14 +37,29 @@ impl Recorder {
     pub fn messages(&self) -> Vec<String> {
         self.0.lock().unwrap().messages.clone()
     }
+    /// The tasks of the agents that were asked for.
     pub fn spawned(&self) -> Vec<String> {
-        self.0.lock().unwrap().spawned.clone()
+        self.requests().into_iter().map(|(request, _)| request.task).collect()
     }
+    /// The whole requests, and how long was to be waited for each.
+    pub fn requests(&self) -> Vec<(Request, Option<u32>)> {
+        self.0.lock().unwrap().requests.clone()
+    }
+    /// The ids that were asked after, and `list`.
     pub fn tasks_asked(&self) -> Vec<String> {
         self.0.lock().unwrap().asked.clone()
     }
+    /// What was waited for, and how long.
+    pub fn waits(&self) -> Vec<(Vec<String>, u32)> {
+        self.0.lock().unwrap().waits.clone()
+    }
+    /// The messages of the jobs that were added, and `removed ID`.
     pub fn jobs(&self) -> Vec<String> {
         self.0.lock().unwrap().jobs.clone()
+    }
+    /// The whole jobs that were added.
+    pub fn added(&self) -> Vec<Job> {
+        self.0.lock().unwrap().added.clone()
     }
     pub fn executed(&self) -> Vec<String> {
         self.0.lock().unwrap().executed.clone()
@@ -41,6 +69,29 @@ impl Recorder {
     }
     pub fn note(&self, line: &str) {
         self.0.lock().unwrap().log.push(line.to_owned());
+    }
+
+    /// Everything that reached any of them.
+    pub fn everything(&self) -> Vec<String> {
+        let heard = [self.messages(), self.spawned(), self.tasks_asked(), self.jobs()];
+        [heard.concat(), self.executed(), self.log_lines()].concat()
+    }
+
+    /// From now on every request is refused with an error of this kind.
+    pub fn refuse_with(&self, kind: ErrorKind) {
+        self.0.lock().unwrap().answers.error = Some(kind);
+    }
+    /// How a run ends that is waited for.
+    pub fn finish_with(&self, execution: Execution, text: &str) {
+        self.0.lock().unwrap().answers.finished = Some((execution, text.to_owned()));
+    }
+    /// The runs that there are.
+    pub fn have_tasks(&self, summaries: &[Summary]) {
+        self.0.lock().unwrap().answers.summaries = Some(summaries.to_vec());
+    }
+    /// The jobs that there are.
+    pub fn have_jobs(&self, entries: &[JobEntry]) {
+        self.0.lock().unwrap().answers.entries = entries.to_vec();
     }
 
     pub fn shared_ports(&self) -> SharedPorts {
@@ -57,8 +108,17 @@ impl Recorder {
     }
 
     fn asked(&self, id: String) -> Summary {
-        self.0.lock().unwrap().asked.push(id.clone());
-        summary(id)
+        let mut heard = self.0.lock().unwrap();
+        heard.asked.push(id.clone());
+        let known = heard.answers.summaries.iter().flatten().find(|summary| summary.id == id);
+        known.cloned().unwrap_or_else(|| summary(id))
+    }
+
+    fn answer<'a, T: Send + 'a>(&self, value: T) -> Answer<'a, T> {
+        let refused = self.0.lock().unwrap().answers.error;
+        let message = || "refused by the test".to_owned();
+        let answer = refused.map_or(Ok(value), |kind| Err(Error { kind, message: message() }));
+        Box::pin(async move { answer })
     }
 }
 
@@ -75,80 +135,91 @@ fn summary(id: String) -> Summary {
     }
 }
 
-fn done<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
-    Box::pin(async move { Ok(value) })
-}
-
 impl Courier for Recorder {
     fn send(&self, message: Outgoing) -> Answer<'_, Receipt> {
         self.0.lock().unwrap().messages.push(message.content);
-        done(Receipt { channel: "test".into(), chat: "1".into() })
+        self.answer(Receipt { channel: "test".into(), chat: "1".into() })
     }
 }
 
 impl Spawner for Recorder {
     fn start(&self, request: Request) -> Answer<'_, Accepted> {
-        self.0.lock().unwrap().spawned.push(request.task);
-        done(Accepted { id: "12345678".into(), label: "recorded".into() })
+        let label = request.label.clone().unwrap_or_else(|| "recorded".into());
+        self.0.lock().unwrap().requests.push((request, None));
+        self.answer(Accepted { id: "12345678".into(), label })
     }
-    fn run(&self, request: Request, _: u32) -> Answer<'_, Finished> {
-        self.0.lock().unwrap().spawned.push(request.task);
-        let (id, label) = ("12345678".into(), "recorded".into());
-        done(Finished { id, label, execution: Execution::Succeeded, text: "result".into() })
+    fn run(&self, request: Request, timeout_ms: u32) -> Answer<'_, Finished> {
+        let label = request.label.clone().unwrap_or_else(|| "recorded".into());
+        let finished = {
+            let mut heard = self.0.lock().unwrap();
+            heard.requests.push((request, Some(timeout_ms)));
+            heard.answers.finished.clone()
+        };
+        let (execution, text) = finished.unwrap_or((Execution::Succeeded, "result".into()));
+        self.answer(Finished { id: "12345678".into(), label, execution, text })
     }
     fn list(&self) -> Answer<'_, Vec<Summary>> {
         let one = self.asked("list".into());
-        done(vec![one])
+        let all = self.0.lock().unwrap().answers.summaries.clone();
+        self.answer(all.unwrap_or_else(|| vec![one]))
     }
     fn status(&self, id: String) -> Answer<'_, Summary> {
-        done(self.asked(id))
+        let one = self.asked(id);
+        self.answer(one)
     }
     fn result(&self, id: String) -> Answer<'_, String> {
         self.asked(id);
-        done("result".into())
+        self.answer("result".into())
     }
     fn cancel(&self, id: String) -> Answer<'_, Summary> {
-        done(self.asked(id))
+        let one = self.asked(id);
+        self.answer(one)
     }
-    fn wait(&self, ids: Vec<String>, _: u32) -> Answer<'_, Vec<Summary>> {
-        done(ids.into_iter().map(|id| self.asked(id)).collect())
+    fn wait(&self, ids: Vec<String>, timeout_ms: u32) -> Answer<'_, Vec<Summary>> {
+        self.0.lock().unwrap().waits.push((ids.clone(), timeout_ms));
+        let all = ids.into_iter().map(|id| self.asked(id)).collect();
+        self.answer(all)
     }
 }
 
 impl Scheduler for Recorder {
     fn add(&self, job: Job) -> Answer<'_, JobEntry> {
-        self.0.lock().unwrap().jobs.push(job.message);
         let entry = JobEntry {
             id: "12345678".into(),
-            name: "recorded".into(),
-            message: "recorded".into(),
+            name: job.name.clone().unwrap_or_else(|| "recorded".into()),
+            message: job.message.clone(),
             schedule: "later".into(),
             enabled: true,
             last: None,
-            next: None,
+            next: Some("2026-03-01T09:00:00+01:00[Europe/Berlin]".into()),
         };
-        done(entry)
+        let mut heard = self.0.lock().unwrap();
+        heard.jobs.push(job.message.clone());
+        heard.added.push(job);
+        drop(heard);
+        self.answer(entry)
     }
     fn list(&self) -> Answer<'_, Vec<JobEntry>> {
-        done(Vec::new())
+        let entries = self.0.lock().unwrap().answers.entries.clone();
+        self.answer(entries)
     }
     fn remove(&self, id: String) -> Answer<'_, ()> {
         self.0.lock().unwrap().jobs.push(format!("removed {id}"));
-        done(())
+        self.answer(())
     }
 }
 
 impl Executor for Recorder {
     fn run(&self, command: Command) -> Answer<'_, Outcome> {
         self.0.lock().unwrap().executed.push(command.line);
-        done(outcome())
+        self.answer(outcome())
     }
     fn interact(&self, input: Input) -> Answer<'_, Outcome> {
         self.0.lock().unwrap().executed.push(input.text);
-        done(outcome())
+        self.answer(outcome())
     }
     fn sessions(&self) -> Answer<'_, Vec<Session>> {
-        done(Vec::new())
+        self.answer(Vec::new())
     }
 }
 
