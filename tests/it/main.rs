@@ -56,6 +56,7 @@ mod red_team;
 mod roles;
 mod run;
 mod schedule_due;
+mod schedule_service;
 mod scripted;
 mod sessions;
 mod store;
