@@ -42,6 +42,7 @@ mod hostile_list;
 mod kill;
 mod limits;
 mod parity_commands;
+mod parity_cron;
 mod parity_edit;
 mod parity_message;
 mod parity_patch;
