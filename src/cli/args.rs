@@ -3,6 +3,7 @@
 use super::args_cron::CronCommand;
 use super::args_rights::{RightsArguments, capability};
 use super::args_sessions::{AuditArguments, SessionsCommand};
+use super::args_tasks::{ServeArguments, TasksCommand};
 use super::ask::{ChatArguments, TaskArguments};
 use super::exit::Exit;
 use crate::authority::Capability;
@@ -89,6 +90,14 @@ pub enum Command {
         #[command(subcommand)]
         command: SessionsCommand,
     },
+    /// Look at background tasks, end them, and run them again.
+    Tasks {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: TasksCommand,
+    },
+    /// Run what waits in the background, and print what it comes to, until this is told to end.
+    Serve(ServeArguments),
     /// Look at what tools were called, and what became of it.
     Audit(AuditArguments),
     /// Look at the configuration.

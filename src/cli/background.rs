@@ -57,40 +57,43 @@ pub(super) fn line(announcement: &Announcement) -> String {
 
 /// Shows the letters of this session that nobody has shown.
 pub(super) fn letters(talk: &Talk, tell: Tell<'_>) -> Result<(), Stop> {
-    for letter in waiting_letters(talk).map_err(|error| failed(&error))? {
-        tell(&letter_text(&letter));
+    for letter in waiting_letters(talk, false).map_err(|error| failed(&error))? {
+        tell(&letter_text(&letter, talk));
         let (store, process) = (&talk.ground.store, talk.tasks.process());
         store.letter_done(letter.id, process, Delivery::Delivered).map_err(|error| failed(&error))?;
     }
     Ok(())
 }
 
-/// Takes the letters of this session that nobody has shown.
-pub(super) fn waiting_letters(talk: &Talk) -> Result<Vec<LetterRow>, StoreError> {
+/// Takes the letters of this session that nobody has shown; with `all`, those of every session of the workspace that nobody
+/// else looks at.
+pub(super) fn waiting_letters(talk: &Talk, all: bool) -> Result<Vec<LetterRow>, StoreError> {
     if !talk.is_kept() {
         return Ok(Vec::new());
     }
+    let own = (talk.key.channel().to_owned(), talk.key.chat().to_owned());
     let filter = LetterFilter {
         workspace: Some(Workspace::at(&talk.ground.workspace)),
-        session: Some((talk.key.channel().to_owned(), talk.key.chat().to_owned())),
-        unattended: false,
+        session: (!all).then_some(own),
+        unattended: all,
     };
     talk.ground.store.take_letters(talk.tasks.process(), &filter, LETTERS)
 }
 
 /// A letter as a person reads it. One that may have been seen is named, and not shown twice.
-pub(super) fn letter_text(letter: &LetterRow) -> String {
-    let from = letter.source.as_deref().unwrap_or("agent");
+pub(super) fn letter_text(letter: &LetterRow, talk: &Talk) -> String {
+    let session = format!("{}:{}", letter.channel, letter.chat);
+    let from = if session == talk.key.to_string() { String::new() } else { format!(" (session {session})") };
     if letter.uncertain {
         return format!(
-            "{} of {from}: it may have been shown before; ringfence sessions show {}:{}",
-            letter.kind, letter.channel, letter.chat
+            "{}{from}: it may have been shown before; ringfence sessions show {session}",
+            letter.kind
         );
     }
     let text = escape_controls(&letter.content).trim_end().replace('\n', "\n  ");
     match letter.attachments.as_slice() {
-        [] => format!("{}: {text}", letter.kind),
-        files => format!("{}: {text}\n  attached: {}", letter.kind, escape_controls(&files.join(", "))),
+        [] => format!("{}{from}: {text}", letter.kind),
+        files => format!("{}{from}: {text}\n  attached: {}", letter.kind, escape_controls(&files.join(", "))),
     }
 }
 

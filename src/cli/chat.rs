@@ -107,6 +107,8 @@ impl Chat {
         let color = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         let mut editor = Editor::new(history, color);
         self.greet();
+        let (end_jobs, jobs) = tokio::sync::watch::channel(false);
+        self.talk.keep_schedule(jobs);
         let exit = loop {
             let heard = match self.read(editor).await {
                 Ok((back, heard)) => {
@@ -129,8 +131,10 @@ impl Chat {
                 break exit;
             }
         };
+        end_jobs.send_replace(true);
         let printer = self.printer;
         let tell = |announcement: &Announcement| printer.note(&background::line(announcement));
+        self.talk.schedule_idle().await;
         background::close(&mut self.talk, &tell, "the chat was left").await;
         exit
     }
@@ -140,7 +144,7 @@ impl Chat {
         match news? {
             News::Letters(letters) => {
                 for letter in letters {
-                    self.printer.note(&background::letter_text(&letter));
+                    self.printer.note(&background::letter_text(&letter, &self.talk));
                     let (store, process) = (&self.talk.ground.store, self.talk.tasks.process());
                     if let Err(error) = store.letter_done(letter.id, process, Delivery::Delivered) {
                         self.printer.note(&format!("note: {error}"));
@@ -376,7 +380,7 @@ async fn come_in(talk: &Talk, place: &Place) -> News {
 async fn letters(talk: &Talk) -> Vec<LetterRow> {
     loop {
         tokio::time::sleep(POST).await;
-        match background::waiting_letters(talk) {
+        match background::waiting_letters(talk, true) {
             Ok(letters) if letters.is_empty() => {}
             Ok(letters) => return letters,
             Err(error) => tracing::warn!("letters cannot be read: {error}"),

@@ -4,6 +4,7 @@ mod args;
 mod args_cron;
 mod args_rights;
 mod args_sessions;
+mod args_tasks;
 mod ask;
 mod audit;
 mod background;
@@ -22,17 +23,22 @@ pub mod ladder;
 mod list;
 mod markdown;
 mod open;
+mod outbox;
 mod outcome;
 mod paint;
 mod person;
 mod printer;
 mod remedy;
 mod run;
+mod serve;
 mod sessions;
 mod signals;
 pub mod slash;
 pub mod status;
 mod task;
+mod tasks;
+mod tasks_act;
+mod tasks_show;
 mod turn;
 mod typing;
 mod worker;
@@ -94,6 +100,8 @@ async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
         Command::Tools { command: ToolsCommand::Run(typed) } => run::run(printer, typed).await,
         Command::Cron { command } => cron::run(printer, command).await,
         Command::Sessions { command } => sessions::run(printer, command),
+        Command::Tasks { command } => tasks::run(printer, command).await,
+        Command::Serve(typed) => serve::run(printer, arguments.voice, *typed).await,
         Command::Audit(typed) => audit::run(printer, typed),
         Command::Config { command } => configuration::run(printer, *command),
         Command::CompileComponent { .. } => Exit::Usage,

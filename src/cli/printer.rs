@@ -4,7 +4,7 @@ use super::args::Color;
 use super::exit::Exit;
 use crate::toolbox::escape_controls;
 use serde::Serialize;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 
 /// Writes for people and programs.
 #[derive(Debug, Clone, Copy)]
@@ -18,12 +18,7 @@ impl Printer {
     /// A result, to stdout. Control characters are written out. A reader that has gone (`| head`) is no failure; a full
     /// disk is one.
     pub(super) fn result(&self, text: &str) -> Exit {
-        let mut text = escape_controls(text);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let mut out = anstream::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match self.put(text) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 self.error(&format!("the result cannot be written: {error}"), Exit::Failed)
             }
@@ -31,19 +26,23 @@ impl Printer {
         }
     }
 
+    /// The same for whoever must know whether it reached the reader.
+    ///
+    /// # Errors
+    ///
+    /// When it did not, or not whole.
+    pub(super) fn put(&self, text: &str) -> io::Result<()> {
+        let mut text = escape_controls(text);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    }
+
     /// A result for programs, to stdout, as one line of JSON.
     pub(super) fn json(&self, value: &impl Serialize) -> Exit {
-        let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-        // JSON leaves the C1 controls and DEL as they are; a terminal may act on them.
-        let mut plain = String::with_capacity(text.len());
-        for c in text.chars() {
-            if c.is_control() {
-                plain.push_str(&format!("\\u{:04x}", u32::from(c)));
-            } else {
-                plain.push(c);
-            }
-        }
-        self.result(&plain)
+        self.result(&json_line(value))
     }
 
     /// A line to stderr.
@@ -78,6 +77,21 @@ impl Printer {
     pub(super) fn hint(&self, text: &str) {
         self.note(&format!("  {text}"));
     }
+}
+
+/// A value as one line of JSON on which no terminal acts.
+pub(super) fn json_line(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    // JSON leaves the C1 controls and DEL as they are; a terminal may act on them.
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            plain.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
 }
 
 /// Which colours there are: as the person says, or as stdout, stderr, `NO_COLOR` and `TERM` say.

@@ -3,7 +3,7 @@
 
 use super::ask::{AskArguments, SessionArguments};
 use super::exit::Exit;
-use super::house::Home;
+use super::house::{Home, Town};
 use super::open::{Setting, Stop, ports};
 use crate::agent::{Budget, Calling, Ground, Purse, Round, Said, TurnEnd, What, Work};
 use crate::authority::{Profile, Role};
@@ -12,12 +12,14 @@ use crate::config::{self, Presence};
 use crate::provider::{Provider, Usage};
 use crate::sandbox::Limits;
 use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::schedule::{self, Schedule};
 use crate::session::{self, Session, SessionKey};
 use crate::store::Store;
 use crate::tasks::{Announcement, Hands, Origin, Place, Standing, Tasks, TurnOf};
 use crate::toolbox::{Agent as Caller, Ports};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 
 /// A conversation.
 pub(super) struct Talk {
@@ -31,6 +33,8 @@ pub(super) struct Talk {
     typed: AskArguments,
     /// The background runs of this process.
     pub(super) tasks: Tasks,
+    /// What fires here while this conversation is open.
+    schedule: Option<Schedule>,
     /// What all turns together may take, where it is not each turn for itself.
     purse: Option<Purse>,
     /// The conversation itself, where it is not kept.
@@ -89,6 +93,7 @@ impl Talk {
             caller,
             typed: typed.clone(),
             tasks,
+            schedule: None,
             purse: None,
             memory,
             bus,
@@ -218,6 +223,26 @@ impl Talk {
         self.memory.is_none()
     }
 
+    /// Lets the scheduled jobs of the workspace run here from now on, until `stop` says otherwise.
+    pub(super) fn keep_schedule(&mut self, stop: watch::Receiver<bool>) {
+        let schedule = Schedule::open(
+            self.tasks.clone(),
+            Arc::new(Town::new(Arc::clone(&self.ground.store))),
+            Arc::clone(&self.ground.store),
+            self.ground.config.cron.clone(),
+            Some(self.ground.workspace.clone()),
+        );
+        self.schedule = Some(schedule.clone());
+        tokio::spawn(async move { schedule.run(stop).await });
+    }
+
+    /// Waits until no scheduled job runs here.
+    pub(super) async fn schedule_idle(&self) {
+        if let Some(schedule) = &self.schedule {
+            schedule.idle().await;
+        }
+    }
+
     fn sender(&self) -> Sender {
         Sender { key: self.key.clone(), workspace: self.ground.workspace.clone() }
     }
@@ -246,6 +271,15 @@ impl Talk {
         ports(self.profile.role, || MainPorts {
             courier: Arc::new(Post::new(Arc::clone(&self.bus) as _, self.sender())),
             spawner: self.tasks.spawner(origin()),
+            scheduler: match &self.schedule {
+                Some(schedule) => schedule.scheduler(origin()),
+                // It is kept, and fires where a chat is open or `ringfence serve` runs.
+                None => schedule::scheduler(
+                    Arc::clone(&self.ground.store),
+                    self.ground.config.cron.clone(),
+                    origin(),
+                ),
+            },
             ..Unavailable::main()
         })
     }

@@ -64,6 +64,25 @@ pub fn plain(store: &Store, entry: &Entry) -> Result<String, SessionError> {
     Ok(out)
 }
 
+/// What the model said in a session, in order: when, in milliseconds since the epoch, and what. Without thoughts and calls.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn said(store: &Store, entry: &Entry) -> Result<Vec<(i64, String)>, SessionError> {
+    let mut said = Vec::new();
+    for row in store.messages(entry.id, 1)? {
+        let Some(message) = decoded(&row).filter(|message| message.speaker == Speaker::Assistant) else {
+            continue;
+        };
+        let text = message.text();
+        if !text.trim().is_empty() {
+            said.push((row.at, text));
+        }
+    }
+    Ok(said)
+}
+
 fn markdown(entry: &Entry, rows: &[MessageRow]) -> String {
     let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
     let mut out = format!("# {title}\n\n");

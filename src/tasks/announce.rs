@@ -93,7 +93,7 @@ pub fn source(id: &str) -> String {
 }
 
 /// How a run ended, in words.
-pub(super) fn ended(row: &TaskRow) -> String {
+pub fn ended(row: &TaskRow) -> String {
     let how = match row.execution {
         Execution::Succeeded => "completed successfully",
         Execution::Incomplete => "is incomplete",

@@ -4,6 +4,7 @@
 //! dies on the way is noticed by the next one: its runs are lost, and say so, and its results are delivered.
 
 mod announce;
+mod claim;
 mod house;
 mod inline;
 mod origin;
@@ -14,19 +15,22 @@ mod spawner;
 mod unattended;
 mod watch;
 
-pub use announce::{Announcement, Standing, source};
+pub use announce::{Announcement, Standing, ended, source};
+pub use claim::Claim;
 pub use house::House;
 pub use origin::{Origin, TurnOf, transcript};
+pub use recovery::bury_if_gone;
 pub use unattended::Unattended;
 
 use crate::agent::{Means, Purse};
+use crate::authority::Rights;
 use crate::config::{Dirs, Presence, TasksConfig};
 use crate::session::SessionKey;
 use crate::store::{Delivery, NewProcess, Store, StoreError, TaskRow, Workspace};
 use queue::Queue;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, watch as signal};
 
 /// Which session, in which workspace.
@@ -57,7 +61,12 @@ struct Inner {
     kick: Notify,
     /// Told when a run has ended.
     ended: Notify,
+    /// Hears of every end.
+    listener: OnceLock<Listener>,
 }
+
+/// Whoever hears of every end of a run, before anybody else does.
+pub type Listener = Box<dyn Fn(&Announcement) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -69,6 +78,8 @@ struct State {
     aside: HashMap<String, (Purse, Means)>,
     /// What has ended and waits to be announced, by the session that it belongs to.
     arrived: HashMap<Place, VecDeque<Announcement>>,
+    /// Sessions whose arrivals somebody sees to, and how many do.
+    claimed: HashMap<Place, usize>,
     /// Runs whose caller waits for them within its own call, and the turn of that call.
     inline: HashMap<String, String>,
     /// Results that such a caller was given; delivered when its turn is over.
@@ -105,6 +116,7 @@ impl Tasks {
             state: Mutex::default(),
             kick: Notify::new(),
             ended: Notify::new(),
+            listener: OnceLock::new(),
         });
         watch::start(&inner);
         Ok(Self(inner))
@@ -113,6 +125,11 @@ impl Tasks {
     /// This process's name among others.
     pub fn process(&self) -> &str {
         self.0.presence.id()
+    }
+
+    /// Lets somebody hear of every end, in their own words. The first who asks does.
+    pub fn listen(&self, listener: Listener) {
+        let _ = self.0.listener.set(listener);
     }
 
     /// Tells others which session somebody looks at here.
@@ -130,7 +147,19 @@ impl Tasks {
         self.0.state().arrived.remove(place).map(Vec::from).unwrap_or_default()
     }
 
-    /// Waits until something of any session's runs has ended; all that has of that session.
+    /// The same of those whose starter held at least these rights: a turn that holds them is told of no others.
+    pub fn arrived_for(&self, place: &Place, held: &Rights) -> Vec<Announcement> {
+        let mut state = self.0.state();
+        let waiting = state.arrived.remove(place).map(Vec::from).unwrap_or_default();
+        let fits = |row: &TaskRow| Rights::from_text(&row.rights).is_ok_and(|its| held.is_within(&its));
+        let (told, left): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|one| fits(&one.row));
+        if !left.is_empty() {
+            state.arrived.insert(place.clone(), left.into());
+        }
+        told
+    }
+
+    /// Waits until something has ended of the runs of any session that nobody has claimed; all that has of that session.
     pub async fn arrival_anywhere(&self) -> (Place, Vec<Announcement>) {
         loop {
             let ended = self.0.ended.notified();
@@ -139,7 +168,8 @@ impl Tasks {
             let first = {
                 let mut state = self.0.state();
                 state.arrived.retain(|_, waiting| !waiting.is_empty());
-                let place = state.arrived.keys().next().cloned();
+                let free = |place: &&Place| !state.claimed.contains_key(*place);
+                let place = state.arrived.keys().find(free).cloned();
                 place.and_then(|place| Some((place.clone(), Vec::from(state.arrived.remove(&place)?))))
             };
             match first {
@@ -194,10 +224,13 @@ impl Tasks {
         self.0.state().queue.len()
     }
 
-    /// Whether nothing waits, runs, or is to be announced.
+    /// Whether nothing waits, runs, is to be announced, or is being announced.
     pub fn is_idle(&self) -> bool {
         let state = self.0.state();
-        state.queue.len() == 0 && state.running.is_empty() && state.arrived.values().all(VecDeque::is_empty)
+        state.queue.len() == 0
+            && state.running.is_empty()
+            && state.claimed.is_empty()
+            && state.arrived.values().all(VecDeque::is_empty)
     }
 
     /// Notes that a result has reached whom it was for. `false` when that was noted before.
@@ -245,10 +278,11 @@ impl Tasks {
         waiting.len() + running.len()
     }
 
-    /// Ends everything, for good, and waits until it has ended. What is announced after this is for the caller, through
-    /// [`Tasks::arrived`].
+    /// Ends everything, for good, and waits until it has ended. What was taken up and has not begun is left to others. What is
+    /// announced after this is for the caller, through [`Tasks::arrived`].
     pub async fn close(&self, reason: &str) {
         self.0.state().closed = true;
+        self.put_down();
         self.cancel_where(|_| true, reason);
         loop {
             let ended = self.0.ended.notified();
@@ -297,6 +331,9 @@ impl Inner {
     /// A run of this process's has ended, and its row says so.
     fn over(&self, row: &TaskRow) {
         let announcement = Announcement::of(row, Standing::New);
+        if let Some(listener) = self.listener.get() {
+            listener(&announcement);
+        }
         let mut state = self.state();
         state.stopped(&row.id);
         if let Some((purse, aside)) = state.aside.remove(&row.id) {

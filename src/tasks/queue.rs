@@ -80,6 +80,11 @@ impl Queue {
         gone
     }
 
+    /// Whether it waits here.
+    pub(super) fn has(&self, place: &Place, id: &str) -> bool {
+        self.waiting.get(place).is_some_and(|line| line.iter().any(|waiting| waiting == id))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }

@@ -3,10 +3,10 @@
 use super::announce::source;
 use super::origin::place_of;
 use super::{Announcement, Inner, Place, Standing, Tasks};
-use crate::config::Presence;
+use crate::config::{Dirs, Presence};
 use crate::provider::Message;
 use crate::session::{Session, SessionError};
-use crate::store::{StoreError, TaskRow, Workspace};
+use crate::store::{NewLetter, Store, StoreError, TaskRow, Workspace};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,18 +21,30 @@ impl Inner {
             Err(error) => return tracing::warn!("which processes there are cannot be read: {error}"),
         };
         for owner in owners {
-            if owner == self.presence.id() || !Presence::is_gone(&self.dirs, &owner) {
+            if owner == self.presence.id() {
                 continue;
             }
-            match self.store.bury(&owner, GONE) {
-                Ok(buried) if buried.lost > 0 => {
-                    tracing::info!("process {owner} is gone; {} of its tasks are lost", buried.lost);
-                }
-                Ok(_) => {}
-                Err(error) => tracing::warn!("what process {owner} left cannot be taken over: {error}"),
+            if let Err(error) = bury_if_gone(&self.store, &self.dirs, &owner) {
+                tracing::warn!("what process {owner} left cannot be taken over: {error}");
             }
         }
     }
+}
+
+/// Lets go of what a process had in its hands, if it is gone. Whether it is.
+///
+/// # Errors
+///
+/// When that cannot be written.
+pub fn bury_if_gone(store: &Store, dirs: &Dirs, owner: &str) -> Result<bool, StoreError> {
+    if !Presence::is_gone(dirs, owner) {
+        return Ok(false);
+    }
+    let buried = store.bury(owner, GONE)?;
+    if buried.lost > 0 {
+        tracing::info!("process {owner} is gone; {} of its tasks are lost", buried.lost);
+    }
+    Ok(true)
 }
 
 impl Tasks {
@@ -98,35 +110,109 @@ impl Tasks {
         self.0.bury_the_gone();
     }
 
-    /// Takes up runs that wait and are nobody's, as far as there is room for them.
+    /// Tells the person by a letter and the conversation without asking the model; with both, the result is delivered.
+    pub fn tell_by_letter(&self, announcement: &Announcement) {
+        if let Err(error) = self.tell_quietly(announcement) {
+            tracing::warn!("task {} cannot be announced in its conversation: {error}", announcement.id);
+        }
+        let (workspace, key) = place_of(&announcement.row);
+        // Who was answered has the answer as a letter, unless the process ended between the two: one of them is there.
+        let (source, line) = match announcement.standing {
+            Standing::Answered => (
+                format!("answer:{}", announcement.source()),
+                format!("{}; it was answered in session {key}", announcement.line),
+            ),
+            Standing::New | Standing::Told => {
+                (format!("notice:{}", announcement.source()), announcement.line.clone())
+            }
+        };
+        let letter = NewLetter {
+            workspace: &Workspace::at(&workspace),
+            channel: key.channel(),
+            chat: key.chat(),
+            source: Some(&source),
+            kind: "notice",
+            content: &line,
+            attachments: &[],
+        };
+        let done = self.0.store.put_letter(&letter).and_then(|_| self.delivered(&announcement.id));
+        if let Err(error) = done {
+            tracing::error!("what came of task {} cannot be kept for the person: {error}", announcement.id);
+        }
+    }
+
+    /// What was found of the gone arrives like what ends here, each in its session.
+    pub fn take_in(&self, announcements: Vec<Announcement>) {
+        for announcement in &announcements {
+            if let Some(listener) = self.0.listener.get() {
+                listener(announcement);
+            }
+        }
+        let mut state = self.0.state();
+        for announcement in announcements {
+            let place = place_of(&announcement.row);
+            state.arrived.entry(place).or_default().push_back(announcement);
+        }
+        drop(state);
+        self.0.ended.notify_waiters();
+    }
+
+    /// Takes up runs that wait and are nobody's, as far as there is room for them. They stay nobody's until they begin.
+    /// How many were not taken up before.
     ///
     /// # Errors
     ///
     /// When they cannot be read.
     pub fn take_unowned(&self) -> Result<usize, StoreError> {
-        let room = {
+        let (room, waiting) = {
             let state = self.0.state();
-            let used = state.running.len() as u64 + state.queue.len() as u64;
-            self.0.config.running.saturating_sub(used)
+            let waiting = state.queue.len() as u64;
+            let used = state.running.len() as u64 + waiting;
+            (if state.closed { 0 } else { self.0.config.running.saturating_sub(used) }, waiting)
         };
         if room == 0 {
             return Ok(0);
         }
-        let rows = self.0.store.unowned_tasks(room)?;
-        let taken = rows.len();
-        if taken > 0 {
-            let mut state = self.0.state();
-            for row in rows {
-                state.queue.push(place_of(&row), row.id);
+        let rows = self.0.store.unowned_tasks(room.saturating_add(waiting))?;
+        let mut taken = 0;
+        let mut state = self.0.state();
+        for row in rows {
+            let place = place_of(&row);
+            let known = state.running.contains_key(&row.id) || state.queue.has(&place, &row.id);
+            if !known && (taken as u64) < room {
+                state.queue.push(place, row.id);
+                taken += 1;
             }
-            drop(state);
+        }
+        drop(state);
+        if taken > 0 {
             self.0.kick.notify_one();
         }
         Ok(taken)
     }
 
+    /// Takes up one run that is this process's own.
+    pub fn take_up(&self, row: &TaskRow) {
+        self.0.state().queue.push(place_of(row), row.id.clone());
+        self.0.kick.notify_one();
+    }
+
+    /// Leaves to others what was taken up, has not begun, and is not this process's.
+    pub(super) fn put_down(&self) {
+        let mut waiting = self.0.state().queue.drain(|_| true);
+        waiting.retain(|(id, _)| match self.0.store.task(id) {
+            Ok(row) => row.is_some_and(|row| row.owner.as_deref() == Some(self.process())),
+            // It stays on record as it is.
+            Err(_) => false,
+        });
+        let mut state = self.0.state();
+        for (id, place) in waiting {
+            state.queue.push(place, id);
+        }
+    }
+
     /// Another handle.
-    pub fn store(&self) -> &Arc<crate::store::Store> {
+    pub fn store(&self) -> &Arc<Store> {
         &self.0.store
     }
 }

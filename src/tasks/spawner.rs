@@ -42,6 +42,20 @@ impl Tasks {
     ///
     /// When it cannot be written.
     pub fn again(store: &store::Store, row: &TaskRow, most: u64) -> Result<Recorded, store::StoreError> {
+        Self::again_by(store, row, most, None)
+    }
+
+    /// The same for a process that runs it itself.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn again_by(
+        store: &store::Store,
+        row: &TaskRow,
+        most: u64,
+        owner: Option<&str>,
+    ) -> Result<Recorded, store::StoreError> {
         let (id, turn) = (config::fresh_id(), format!("retry:{}", config::fresh_id()));
         let workspace = Workspace::at(&row.workspace_path);
         let new = NewTask {
@@ -63,7 +77,7 @@ impl Tasks {
             temperature: row.temperature,
             time_ms: row.time_ms,
             retry_of: Some(&row.id),
-            owner: None,
+            owner,
             kept: row.kept,
             origin: &row.origin,
         };

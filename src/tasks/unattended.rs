@@ -49,6 +49,7 @@ impl Unattended {
         stop: signal::Receiver<bool>,
     ) -> Result<TurnEnd, String> {
         let place: Place = (self.ground.workspace.clone(), self.key.clone());
+        let _claim = self.tasks.claim(&place);
         let budget = self.budget();
         let purse = Purse::of(&budget);
         let mut end = self.turn(said, source, &purse, &stop).await?;
@@ -88,7 +89,13 @@ impl Unattended {
         let Some(first) = aloud.first() else { return Ok(None) };
         let source = first.source();
         let said = aloud.iter().map(Announcement::said).collect();
-        let end = self.turn(said, &source, purse, stop).await?;
+        let end = match self.turn(said, &source, purse, stop).await {
+            Ok(end) => end,
+            Err(problem) => {
+                aloud.iter().for_each(|announcement| self.quietly(announcement));
+                return Err(problem);
+            }
+        };
         for announcement in &aloud {
             match end.outcome {
                 TurnOutcome::Completed => self.noted(announcement),
@@ -122,21 +129,11 @@ impl Unattended {
 
     /// The host tells the person, and the conversation without asking the model.
     fn quietly(&self, announcement: &Announcement) {
-        if let Err(error) = self.tasks.tell_quietly(announcement) {
-            tracing::warn!("task {} cannot be announced in its conversation: {error}", announcement.id);
-        }
-        let source = format!("notice:{}", announcement.source());
-        let line = match announcement.standing {
-            Standing::Answered => format!("{}; it was answered in session {}", announcement.line, self.key),
-            Standing::New | Standing::Told => announcement.line.clone(),
-        };
-        if self.letter("notice", &line, &source) {
-            self.noted(announcement);
-        }
+        self.tasks.tell_by_letter(announcement);
     }
 
-    /// Puts a letter into the outbox, once under this name. Whether it is there.
-    fn letter(&self, kind: &str, content: &str, source: &str) -> bool {
+    /// Puts a letter into the outbox, once under this name.
+    fn letter(&self, kind: &str, content: &str, source: &str) {
         let workspace = Workspace::at(&self.ground.workspace);
         let letter = NewLetter {
             workspace: &workspace,
@@ -147,12 +144,8 @@ impl Unattended {
             content,
             attachments: &[],
         };
-        match self.ground.store.put_letter(&letter) {
-            Ok(_) => true,
-            Err(error) => {
-                tracing::error!("a letter to {} cannot be kept: {error}", self.key);
-                false
-            }
+        if let Err(error) = self.ground.store.put_letter(&letter) {
+            tracing::error!("a letter to {} cannot be kept: {error}", self.key);
         }
     }
 
@@ -203,8 +196,9 @@ impl Unattended {
         caller.rebind(Ports::Main(Arc::new(ports))).map_err(|error| text(&error))?;
         let budget = self.budget();
         let heard: Mutex<Vec<Announcement>> = Mutex::default();
+        let held = caller.holds().rights().clone();
         let follow_ups = || {
-            let arrived = self.tasks.arrived(&place);
+            let arrived = self.tasks.arrived_for(&place, &held);
             let said = arrived.iter().map(Announcement::said).collect();
             heard.lock().unwrap_or_else(PoisonError::into_inner).extend(arrived);
             said

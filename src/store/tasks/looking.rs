@@ -76,6 +76,22 @@ impl Store {
         })
     }
 
+    /// The names of runs that begin so, the newest first, at most so many.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn task_ids(&self, beginning: &str, limit: u64) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT id FROM tasks WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number DESC LIMIT ?2",
+                )?
+                .query_map(rusqlite::params![beginning, kept(limit)], |row| row.get(0))?
+                .collect()
+        })
+    }
+
     /// Runs that wait and are nobody's, oldest first, at most so many.
     ///
     /// # Errors
