@@ -32,6 +32,7 @@ mod config;
 mod config_limits;
 mod config_providers;
 mod context;
+mod cron;
 mod directing;
 mod docs;
 mod escapes_a;

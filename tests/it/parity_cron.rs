@@ -3,7 +3,7 @@
 use crate::support::clockwork::{Clockwork, HOUR, MINUTE, START, always, every, owner};
 use crate::support::hostile;
 use ringfence::authority::{Capability, Rights};
-use ringfence::schedule::{self, Draft, Edit, JobError, NotRun, Plan};
+use ringfence::schedule::{self, Draft, Edit, JobError, NotRun};
 use ringfence::store::{AuditFilter, JobFilter, JobRow, JobState, RunOutcome, Store, StoreError};
 use ringfence::toolbox::{Outcome, Reply};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn parity_c04_a_schedule_that_is_none_is_refused_before_anything_is_kept() {
     ] {
         let (kind, text) =
             refused(c.call(&service, c.origin("a", &c.rights(), None), "cron", add(more.clone())));
-        assert_eq!(kind, "invalid", "{more}");
+        assert_eq!(kind, "invalid-arguments", "{more}");
         assert!(text.contains(of), "{more}: {text}");
         assert_eq!(jobs(&c), [], "{more}");
     }
@@ -376,7 +376,7 @@ fn parity_c22_a_time_that_has_passed_is_refused() {
     for time in ["2026-05-31T23:59:59Z", "2026-06-01T00:00:00Z", "1999-01-01T00:00:00+01:00"] {
         let origin = c.origin("a", &c.rights(), None);
         let (kind, text) = refused(c.call(&service, origin, "cron", add(json!({ "at": time }))));
-        assert_eq!(kind, "invalid", "{time}");
+        assert_eq!(kind, "invalid-arguments", "{time}");
         assert!(text.contains("is not ahead"), "{time}: {text}");
         assert_eq!(jobs(&c), [], "{time}");
     }
@@ -425,7 +425,7 @@ fn escape_136_ten_thousand_jobs_are_capped() {
     // Every second is more often than there can be.
     let origin = c.origin("a", &c.rights(), None);
     let (kind, _) = refused(c.call(&service, origin, "cron", add(json!({ "every_seconds": 1 }))));
-    assert_eq!(kind, "invalid");
+    assert_eq!(kind, "invalid-arguments");
     let draft = Draft { name: None, message: "work".to_owned(), plan: every(60), missed: None };
     let (mut session, mut all) = (0, 0);
     for turn in 0..10_000 {
@@ -444,7 +444,7 @@ fn escape_136_ten_thousand_jobs_are_capped() {
         "cron",
         add(json!({ "every_seconds": 60 })),
     ));
-    assert_eq!(kind, "limit");
+    assert_eq!(kind, "conflict");
     assert!(text.contains("12 of 12") || text.contains("4 of 5"), "{text}");
     // One that is removed makes room for one.
     c.store.remove_job(&jobs(&c)[0].id).unwrap();
