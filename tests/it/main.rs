@@ -55,6 +55,7 @@ mod roles;
 mod run;
 mod schedule_due;
 mod scripted;
+mod serve;
 mod sessions;
 mod store;
 mod store_jobs;
