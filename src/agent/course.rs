@@ -105,9 +105,7 @@ impl<'t, 'a> Course<'t, 'a> {
             match group.first().and_then(|first| first.source.as_deref()) {
                 None => self.keep(message)?,
                 Some(source) => {
-                    let kept = self.turn.session.append(message).map(|()| {
-                        let _ = source;
-                    });
+                    let kept = self.turn.session.append_from(message, source);
                     kept.map_err(|error| TurnOutcome::Unrecorded(error.to_string()))?;
                 }
             }

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 /// Paths of all kinds: places, other spellings of them, bytes that are no text, and what names no place.
 fn path() -> impl Strategy<Value = PathBuf> {
-    let known =
-        ["/", "/w", "/w/", "//w/./a", "/w/a/b", "/w/..", "w", "", "/with \"quotes\"\n\u{1b}", "/ä/日本"];
+    const KNOWN: &[&str] =
+        &["/", "/w", "/w/", "//w/./a", "/w/a/b", "/w/..", "w", "", "/with \"quotes\"\n\u{1b}", "/ä/日本"];
     prop_oneof![
-        2 => prop::sample::select(&known[..]).prop_map(PathBuf::from),
+        2 => prop::sample::select(KNOWN).prop_map(PathBuf::from),
         1 => any::<String>().prop_map(|name| PathBuf::from(format!("/{name}"))),
         1 => vec(any::<u8>(), 0..12).prop_map(|bytes| {
             OsString::from_vec([b"/w/".as_slice(), &bytes].concat()).into()
@@ -24,10 +24,10 @@ fn path() -> impl Strategy<Value = PathBuf> {
 }
 
 fn rule() -> impl Strategy<Value = HostRule> {
-    let known =
-        ["a.org", "x.a.org", "org", "127.0.0.1", "::1", "2001:db8::1", "A.org", "*", "a.org:80", "", "b-_c"];
+    const KNOWN: &[&str] =
+        &["a.org", "x.a.org", "org", "127.0.0.1", "::1", "2001:db8::1", "A.org", "*", "a.org:80", "", "b-_c"];
     let name = prop_oneof![
-        3 => prop::sample::select(&known[..]).prop_map(str::to_owned),
+        3 => prop::sample::select(KNOWN).prop_map(str::to_owned),
         1 => "[a-z0-9.*:-]{0,12}",
     ];
     let pattern = (name, 0..3).prop_map(|(name, kind)| match kind {

@@ -10,11 +10,9 @@ use serde_json::{Value, json};
 fn as_cron_nothing_is_scheduled_and_as_main_it_is_asked_for() {
     let c = Context::new();
     let component = support::hostile("role_cron");
-    let typed = |more: &[&str]| {
-        let call = ["--component", text(&component), "--allow", "cron", "grab_cron", "text=later"];
-        [["tools", "run"].as_slice(), more, &call].concat()
-    };
-    let ran = c.run(&typed(&["--role", "cron"]));
+    let call = ["--component", text(&component), "--allow", "cron", "grab_cron", "text=later"];
+    let run = |more: &[&str]| c.run(&[["tools", "run"].as_slice(), more, &call].concat());
+    let ran = run(&["--role", "cron"]);
     let stderr = ran.ended(5);
     assert!(
         stderr.starts_with(
@@ -25,10 +23,10 @@ fn as_cron_nothing_is_scheduled_and_as_main_it_is_asked_for() {
     let (lead, command) = stderr.lines().nth(1).unwrap().split_once(": ").unwrap();
     assert_eq!(lead, "  to run it as main");
     assert!(!command.contains("--role") && command.contains("--allow cron"), "{command}");
-    let object = c.run(&typed(&["--role", "cron", "-o", "json"])).json();
+    let object = run(&["--role", "cron", "-o", "json"]).json();
     assert_eq!(object["kind"], "withheld", "{object}");
     // Nothing stands in the way of the same as main; what becomes of it is the scheduler's business.
-    for ran in [c.shell(command), c.run(&typed(&[]))] {
+    for ran in [c.shell(command), run(&[])] {
         assert_ne!(ran.code, 5, "{ran:?}");
         assert!(!ran.stderr.contains("denied"), "{ran:?}");
     }
@@ -44,8 +42,10 @@ fn cron_has_everything_else_of_main() {
     // Of a tool that wants several things, the one that is missing is named, and nothing is done.
     let all = support::hostile("role_all");
     let allowed = ["message", "spawn", "tasks", "cron"].map(|capability| ["--allow", capability]);
-    let call = [["tools", "run", "--role", "cron", "--component", text(&all)].as_slice(), &allowed.concat()];
-    let ran = c.run(&[&call.concat()[..], &["grab_all", "text=hello"]].concat());
+    let mut call = vec!["tools", "run", "--role", "cron", "--component", text(&all)];
+    call.extend(allowed.concat());
+    call.extend(["grab_all", "text=hello"]);
+    let ran = c.run(&call);
     let stderr = ran.ended(5);
     assert!(stderr.contains("ringfence:host/cron@0.1.0") && !stderr.contains("message: hello"), "{stderr}");
 }
