@@ -120,6 +120,18 @@ pub enum What {
         /// Messages after.
         after: usize,
     },
+    /// A background task has ended.
+    #[serde(rename = "task.updated")]
+    TaskUpdated {
+        /// Its id.
+        id: String,
+        /// Its label.
+        label: String,
+        /// How it ended: `succeeded`, `incomplete`, `failed`, `timed-out`, `cancelled` or `lost`.
+        state: String,
+        /// What people are told of it, in one line.
+        text: String,
+    },
     /// Something that the person should know.
     #[serde(rename = "notice")]
     Notice {

@@ -2,7 +2,7 @@
 
 use super::record::Recorder;
 use crate::authority::{Flags, Profile};
-use crate::config::{self, Config, Dirs};
+use crate::config::{self, Config, ConfigError, Dirs, ProviderConfig};
 use crate::egress;
 use crate::provider::{self, Provider};
 use crate::sandbox::OwnReadOnly;
@@ -110,8 +110,26 @@ impl Ground {
         name: Option<&str>,
         model: Option<&str>,
     ) -> Result<Arc<dyn Provider>, GroundError> {
+        self.built(self.config.choose_provider(name, model))
+    }
+
+    /// The same for turns as a profile, which may have a model of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ground::provider`].
+    pub fn provider_as(
+        &self,
+        profile: &str,
+        name: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<Arc<dyn Provider>, GroundError> {
+        self.built(self.config.choose_provider_as(profile, name, model))
+    }
+
+    fn built(&self, chosen: Result<ProviderConfig, ConfigError>) -> Result<Arc<dyn Provider>, GroundError> {
         let problem = |error: &dyn std::error::Error| GroundError::Provider(error.to_string());
-        let chosen = self.config.choose_provider(name, model).map_err(|error| problem(&error))?;
+        let chosen = chosen.map_err(|error| problem(&error))?;
         let mut kept = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
         let by = (chosen.name.clone(), chosen.model.clone());
         if let Some(known) = kept.get(&by) {

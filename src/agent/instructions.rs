@@ -3,7 +3,7 @@
 use super::workspace::{ReadError, WorkspaceReader};
 
 /// The file, at the root of the workspace.
-pub const FILE: &str = "AGENTS.md";
+pub const FILE: &str = crate::authority::INSTRUCTIONS;
 
 /// Bytes of it that are read.
 pub const MOST: usize = 32 << 10;

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// The file of a skill.
-const FILE: &str = "SKILL.md";
+const FILE: &str = crate::authority::SKILL;
 
 /// Where a workspace has its skills; the first wins.
-const IN_WORKSPACE: &[&str] = &[".agents/skills", "skills"];
+const IN_WORKSPACE: &[&str] = crate::authority::SKILLS;
 
 /// Skills of one directory, at most.
 const MOST: usize = 128;

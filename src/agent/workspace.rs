@@ -4,7 +4,7 @@
 //! hold up the program. None of these is read.
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -76,23 +76,22 @@ impl WorkspaceReader {
         &self.path
     }
 
+    /// Looks at a file that is to be handed on: a regular file with one name, inside. Its size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it is not to be handed on.
+    pub fn size(&self, path: impl AsRef<Path>) -> Result<u64, ReadError> {
+        self.open_file(path).map(|(_, size)| size)
+    }
+
     /// Reads a file, at most `most` bytes of it.
     ///
     /// # Errors
     ///
     /// When there is none, or it is not to be read.
     pub fn read(&self, path: impl AsRef<Path>, most: usize) -> Result<Read, ReadError> {
-        let mut options = OpenOptions::new();
-        // Never wait for the other end of a pipe.
-        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-        let file = self.dir.open_with(path, &options)?;
-        let stat = file.metadata()?;
-        if !stat.is_file() {
-            return Err(ReadError::NotAFile);
-        }
-        if stat.nlink() > 1 {
-            return Err(ReadError::HardLink);
-        }
+        let (file, _) = self.open_file(path)?;
         let mut bytes = Vec::new();
         file.take(most as u64 + 1).read_to_end(&mut bytes)?;
         let cut = bytes.len() > most;
@@ -106,6 +105,22 @@ impl WorkspaceReader {
             text = rest.to_owned();
         }
         Ok(Read { text, cut })
+    }
+
+    /// Opens a regular file with one name.
+    fn open_file(&self, path: impl AsRef<Path>) -> Result<(File, u64), ReadError> {
+        let mut options = OpenOptions::new();
+        // Never wait for the other end of a pipe.
+        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+        let file = self.dir.open_with(path, &options)?;
+        let stat = file.metadata()?;
+        if !stat.is_file() {
+            return Err(ReadError::NotAFile);
+        }
+        if stat.nlink() > 1 {
+            return Err(ReadError::HardLink);
+        }
+        Ok((file, stat.len()))
     }
 
     /// The names of the directories below one, sorted, at most `most`; none where it is not there. Links are left out.

@@ -29,6 +29,8 @@ pub enum DenialKind {
     SpecialFile,
     /// Links of this kind are not made by tools.
     LinkRefused,
+    /// It directs the main agent, or would, and the caller is not main itself.
+    Directing,
 }
 
 impl DenialKind {
@@ -46,6 +48,7 @@ impl DenialKind {
             Self::HardLink => "hard-link",
             Self::SpecialFile => "special-file",
             Self::LinkRefused => "link-refused",
+            Self::Directing => "directing",
         }
     }
 
@@ -141,6 +144,10 @@ impl fmt::Display for Denial {
             DenialKind::LinkRefused => {
                 write!(f, "tools make no hard links, and no links that could lead outside: {subject}")
             }
+            DenialKind::Directing => write!(
+                f,
+                "{subject} directs the main agent, or would: only main itself may change it, and `{tool}` ran as {role}"
+            ),
         }
     }
 }

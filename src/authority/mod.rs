@@ -4,6 +4,7 @@
 
 mod capability;
 mod denial;
+mod directing;
 mod directories;
 mod effective;
 mod hosts;
@@ -13,6 +14,7 @@ mod text;
 
 pub use capability::{Capability, CapabilitySet};
 pub use denial::{Denial, DenialKind, Remedy};
+pub use directing::{DIRECTORIES, INSTRUCTIONS, SKILL, SKILLS};
 pub use directories::{Access, Directories};
 pub(crate) use effective::missing;
 pub use effective::{Ceiling, Effective, Flags, Grant};

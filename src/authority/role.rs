@@ -94,6 +94,11 @@ impl Profile {
         Self { name: role.name().to_owned(), role, rights: Rights::all(), tools: None }
     }
 
+    /// Whether it is main itself, narrowed by nothing: the only one that may change what directs main.
+    pub fn is_main_itself(&self) -> bool {
+        *self == Self::plain(Role::Main)
+    }
+
     /// Whether it leaves the tool of that name.
     pub fn leaves(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|t| t == tool))

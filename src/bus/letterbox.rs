@@ -1,26 +1,23 @@
 //! The `message` interface of the sandbox where nobody is there to read: what is sent is kept until somebody is.
 
-use super::courier::reaches;
+use super::Sender;
 use crate::sandbox::ports::{Answer, Courier, Error, ErrorKind, Outgoing, Receipt};
-use crate::session::SessionKey;
 use crate::store::{NewLetter, Store, Workspace};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps messages of one conversation as letters.
 pub struct Letterbox {
     store: Arc<Store>,
-    workspace: PathBuf,
-    origin: SessionKey,
+    sender: Sender,
     silent: bool,
     sent: AtomicBool,
 }
 
 impl Letterbox {
-    /// For the conversation `origin` in a workspace. A silent one delivers nothing, and says so.
-    pub fn new(store: Arc<Store>, workspace: &Path, origin: SessionKey, silent: bool) -> Self {
-        Self { store, workspace: workspace.to_owned(), origin, silent, sent: AtomicBool::new(false) }
+    /// For a sender. A silent one delivers nothing, and says so.
+    pub fn new(store: Arc<Store>, sender: Sender, silent: bool) -> Self {
+        Self { store, sender, silent, sent: AtomicBool::new(false) }
     }
 
     /// Whether something was sent.
@@ -32,28 +29,27 @@ impl Letterbox {
 impl Courier for Letterbox {
     fn send(&self, message: Outgoing) -> Answer<'_, Receipt> {
         Box::pin(async move {
-            reaches(&self.origin, &message)?;
+            let out = self.sender.admit(message)?;
             if self.silent {
                 let message = "not delivered: this job was told to be silent".to_owned();
                 return Err(Error { kind: ErrorKind::Unavailable, message });
             }
-            let (channel, chat) = (self.origin.channel(), self.origin.chat());
-            let workspace = Workspace::at(&self.workspace);
+            let workspace = Workspace::at(&self.sender.workspace);
             let letter = NewLetter {
                 workspace: &workspace,
-                channel,
-                chat,
+                channel: &out.channel,
+                chat: &out.chat,
                 source: None,
                 kind: "message",
-                content: &message.content,
-                attachments: &message.attachments,
+                content: &out.content,
+                attachments: &out.attachments,
             };
             self.store.put_letter(&letter).map_err(|error| Error {
                 kind: ErrorKind::Failed,
                 message: format!("the message cannot be kept: {error}"),
             })?;
             self.sent.store(true, Ordering::Relaxed);
-            Ok(Receipt { channel: channel.to_owned(), chat: chat.to_owned() })
+            Ok(Receipt { channel: out.channel, chat: out.chat })
         })
     }
 }

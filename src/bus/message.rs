@@ -32,14 +32,24 @@ pub struct Outbound {
     pub chat: String,
     /// The text.
     pub content: String,
+    /// Files of the workspace that go with it.
+    #[serde(default)]
+    pub attachments: Vec<String>,
     /// What the channel is told besides.
     #[serde(default)]
     pub metadata: Metadata,
 }
 
+/// The channel of what the host itself says. Its chat is the key of the conversation that is spoken to.
+pub const SYSTEM: &str = "system";
+
 impl Inbound {
     /// The conversation that it belongs to.
     pub fn session(&self) -> SessionKey {
-        SessionKey::new(&self.channel, &self.chat)
+        if self.channel == SYSTEM {
+            SessionKey::parse(&self.chat)
+        } else {
+            SessionKey::new(&self.channel, &self.chat)
+        }
     }
 }

@@ -8,11 +8,11 @@ mod letterbox;
 mod local;
 mod message;
 
-pub use courier::Post;
+pub use courier::{MAX_ATTACHMENT, Post, Sender};
 pub use desk::{Admission, Desk, FOLLOW_UPS, QUEUE, Refused, Sitting, Stopped, TURNS};
 pub use letterbox::Letterbox;
 pub use local::Local;
-pub use message::{Inbound, Metadata, Outbound};
+pub use message::{Inbound, Metadata, Outbound, SYSTEM};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,5 +1,6 @@
 //! What people can type.
 
+use super::args_cron::CronCommand;
 use super::args_rights::{RightsArguments, capability};
 use super::args_sessions::{AuditArguments, SessionsCommand};
 use super::args_tasks::{ServeArguments, TasksCommand};
@@ -75,6 +76,13 @@ pub enum Command {
         processor: u64,
         /// Bytes of memory that it may take.
         memory: u64,
+    },
+    /// Let the agent work later, once or again and again.
+    #[command(after_help = Exit::help())]
+    Cron {
+        /// What to do with such jobs.
+        #[command(subcommand)]
+        command: CronCommand,
     },
     /// Look at what was said before.
     Sessions {

@@ -25,6 +25,9 @@ pub struct TaskArguments {
     /// What to print on stdout.
     #[arg(short = 'o', long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    /// Let background tasks go on in a process of their own, and do not wait for them.
+    #[arg(long)]
+    pub detach: bool,
     /// Write the answer to this file as well.
     #[arg(long, value_name = "FILE")]
     pub last_message: Option<PathBuf>,

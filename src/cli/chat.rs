@@ -2,6 +2,7 @@
 
 use super::args::Voice;
 use super::ask::ChatArguments;
+use super::background;
 use super::editor::{Editor, Typed};
 use super::exit::Exit;
 use super::ladder::{During, Ladder, Step};
@@ -16,10 +17,15 @@ use super::typing;
 use crate::agent::{Said, What};
 use crate::bus::{Admission, Desk, Inbound, Metadata, Sitting};
 use crate::provider::Usage;
+use crate::store::{Delivery, LetterRow};
+use crate::tasks::{Announcement, Hands, Place, Tasks};
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often it is looked for letters while nobody speaks.
+const POST: Duration = Duration::from_secs(2);
 
 /// A chat that goes on.
 pub(super) struct Chat {
@@ -34,6 +40,28 @@ pub(super) struct Chat {
     painter: Painter,
     ladder: Ladder,
     signals: Signals,
+}
+
+/// With what a turn begins.
+enum Opening {
+    /// What a person said.
+    Said(Vec<Said>),
+    /// Background tasks that have ended.
+    Heard(Vec<Announcement>),
+}
+
+/// What came in from elsewhere.
+enum News {
+    Arrived(Announcement),
+    Letters(Vec<LetterRow>),
+}
+
+/// What was heard while a line was read.
+struct Heard {
+    typed: Typed,
+    news: Option<News>,
+    /// Whether somebody asked the program to end.
+    leave: bool,
 }
 
 /// What comes next.
@@ -59,7 +87,7 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: &ChatArguments) 
 
 impl Chat {
     fn open(printer: Printer, voice: Voice, typed: &ChatArguments) -> Result<Self, Stop> {
-        let talk = Talk::open(&typed.ask, &typed.session)?;
+        let talk = Talk::open(&typed.ask, &typed.session, ("chat", Hands::Own))?;
         Ok(Self {
             printer,
             painter: Painter::new(printer, Text::Live, voice, true),
@@ -79,22 +107,64 @@ impl Chat {
         let color = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         let mut editor = Editor::new(history, color);
         self.greet();
-        loop {
-            let typed = match self.read(editor).await {
-                Ok((back, typed)) => {
+        let (end_jobs, jobs) = tokio::sync::watch::channel(false);
+        self.talk.keep_schedule(jobs);
+        let exit = loop {
+            let heard = match self.read(editor).await {
+                Ok((back, heard)) => {
                     editor = back;
-                    typed
+                    heard
                 }
-                Err(exit) => return exit,
+                Err(exit) => break exit,
             };
-            let next = match typed {
+            if let Some(exit) = self.news(heard.news).await {
+                break exit;
+            }
+            let next = match heard.typed {
                 Typed::End => Next::Leave(Exit::Done),
-                Typed::Broken => Next::Leave(Exit::Terminated),
+                Typed::Broken if heard.leave => Next::Leave(Exit::Terminated),
+                Typed::Broken => Next::Prompt,
                 Typed::Interrupt(empty) => self.interrupted(empty),
                 Typed::Line(line) => self.line(&line).await,
             };
             if let Next::Leave(exit) = next {
-                return exit;
+                break exit;
+            }
+        };
+        end_jobs.send_replace(true);
+        let printer = self.printer;
+        let tell = |announcement: &Announcement| printer.note(&background::line(announcement));
+        self.talk.schedule_idle().await;
+        background::close(&mut self.talk, &tell, "the chat was left").await;
+        exit
+    }
+
+    /// What came in from elsewhere while nobody spoke. Says with what to leave, where that was asked for.
+    async fn news(&mut self, news: Option<News>) -> Option<Exit> {
+        match news? {
+            News::Letters(letters) => {
+                for letter in letters {
+                    self.printer.note(&background::letter_text(&letter, &self.talk));
+                    let (store, process) = (&self.talk.ground.store, self.talk.tasks.process());
+                    if let Err(error) = store.letter_done(letter.id, process, Delivery::Delivered) {
+                        self.printer.note(&format!("note: {error}"));
+                    }
+                }
+                None
+            }
+            News::Arrived(first) => {
+                let mut all = vec![first];
+                all.extend(self.talk.tasks.arrived(&self.talk.place()));
+                let inbound = all.first().map(Announcement::inbound)?;
+                match self.desk.admit(inbound) {
+                    Ok(Admission::Begin(sitting, _)) => self.sit(sitting, Opening::Heard(all)).await,
+                    // The desk is idle: nobody but this chat sits at it.
+                    Ok(Admission::Queued(_)) => None,
+                    Err(refused) => {
+                        self.printer.note(&refused.to_string());
+                        None
+                    }
+                }
             }
         }
     }
@@ -110,30 +180,46 @@ impl Chat {
             talk.key
         ));
         self.printer.note("/help shows what there is to type; Ctrl-D leaves");
+        let printer = self.printer;
+        if let Err(Stop(problem, _)) = background::greet(talk, &|line| printer.note(line)) {
+            printer.note(&format!("note: {problem}"));
+        }
     }
 
-    /// Reads a line on another thread, so that the request to end is heard meanwhile.
-    async fn read(&mut self, mut editor: Editor) -> Result<(Editor, Typed), Exit> {
+    /// Reads a line on another thread, so that the request to end, and what comes in from elsewhere, is heard meanwhile.
+    async fn read(&mut self, mut editor: Editor) -> Result<(Editor, Heard), Exit> {
         let breaker = editor.breaker();
         let printer = self.printer;
         let mut reading = tokio::task::spawn_blocking(move || {
             let typed = editor.read(printer);
             (editor, typed)
         });
+        let (talk, place) = (&self.talk, self.talk.place());
+        let (mut news, mut leave) = (None, false);
         let read = loop {
             tokio::select! {
                 biased;
                 exit = self.signals.next() => match &breaker {
                     // Ctrl-C comes as a key while a line is edited. The thread ends as soon as it hears of it.
-                    Some(breaker) if exit == Exit::Terminated => breaker.store(true, Ordering::Relaxed),
+                    Some(breaker) if exit == Exit::Terminated => {
+                        leave = true;
+                        breaker.store(true, Ordering::Relaxed);
+                    }
                     Some(_) => {}
                     None => return Err(if exit == Exit::Interrupted { Exit::Done } else { exit }),
                 },
+                come = come_in(talk, &place), if news.is_none() => {
+                    news = Some(come);
+                    match &breaker {
+                        Some(breaker) => breaker.store(true, Ordering::Relaxed),
+                        None => printer.note("something came in from a background task; type a line to see it"),
+                    }
+                }
                 read = &mut reading => break read,
             }
         };
         match read {
-            Ok((editor, Ok(typed))) => Ok((editor, typed)),
+            Ok((editor, Ok(typed))) => Ok((editor, Heard { typed, news, leave })),
             Ok((_, Err(error))) => Err(self.printer.error(&format!("the terminal: {error}"), Exit::Failed)),
             Err(error) => Err(self.printer.error(&format!("the line editor ended: {error}"), Exit::Failed)),
         }
@@ -164,21 +250,31 @@ impl Chat {
 
     /// Says something, and has turns until nothing waits any more.
     async fn say(&mut self, text: String) -> Next {
-        let mut sitting = match self.desk.admit(inbound(&self.talk, text)) {
-            Ok(Admission::Begin(sitting, message)) => Some((sitting, message)),
-            Ok(Admission::Queued(_)) => None,
-            Err(refused) => {
-                self.printer.note(&refused.to_string());
-                None
+        match self.desk.admit(inbound(&self.talk, text)) {
+            Ok(Admission::Begin(sitting, message)) => {
+                let opening = Opening::Said(vec![Said::by_person(message.content)]);
+                if let Some(exit) = self.sit(sitting, opening).await {
+                    return Next::Leave(exit);
+                }
             }
-        };
-        while let Some((seat, message)) = sitting {
-            if let Some(exit) = self.turn(&seat, message).await {
-                return Next::Leave(exit);
-            }
-            sitting = seat.next();
+            Ok(Admission::Queued(_)) => {}
+            Err(refused) => self.printer.note(&refused.to_string()),
         }
         Next::Prompt
+    }
+
+    /// Has turns until nothing waits any more. Says with what to leave, where that was asked for.
+    async fn sit(&mut self, sitting: Sitting, opening: Opening) -> Option<Exit> {
+        let mut next = Some((sitting, opening));
+        while let Some((seat, opening)) = next {
+            if let Some(exit) = self.turn(&seat, opening).await {
+                return Some(exit);
+            }
+            next = seat
+                .next()
+                .map(|(seat, message)| (seat, Opening::Said(vec![Said::by_person(message.content)])));
+        }
+        None
     }
 
     /// Sums up older messages.
@@ -191,7 +287,12 @@ impl Chat {
             }
             painter.hear(&what);
         };
-        let hooks = Hooks { listen: &listen, message: &|text| painter.message(text), follow_ups: &Vec::new };
+        let hooks = Hooks {
+            listen: &listen,
+            message: &|text| painter.message(text),
+            follow_ups: &Vec::new,
+            arrived: &|announcement| painter.tell(&background::line(announcement)),
+        };
         let stop = async {
             signals.next().await;
         };
@@ -206,7 +307,7 @@ impl Chat {
     }
 
     /// One turn. Says with what to leave, where that was asked for.
-    async fn turn(&mut self, sitting: &Sitting, message: Inbound) -> Option<Exit> {
+    async fn turn(&mut self, sitting: &Sitting, opening: Opening) -> Option<Exit> {
         let _permit = sitting.permit().await;
         let Self { printer, painter, talk, desk, ladder, signals, .. } = self;
         let (printer, painter, desk) = (*printer, &*painter, &*desk);
@@ -223,8 +324,10 @@ impl Chat {
         let follow_ups =
             || sitting.follow_ups().into_iter().map(|message| Said::by_person(message.content)).collect();
         let said = |text: &str| painter.message(text);
-        let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups };
-        let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting });
+        let arrived = |announcement: &Announcement| painter.tell(&background::line(announcement));
+        let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups, arrived: &arrived };
+        let (tasks, place) = (talk.tasks.clone(), talk.place());
+        let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting, tasks: (&tasks, &place) });
         let (leave, ended) = {
             let leave = Mutex::new(None);
             let stop = async {
@@ -233,7 +336,10 @@ impl Chat {
                     *leave = exit;
                 }
             };
-            let ended = talk.turn(vec![Said::by_person(message.content)], hooks, stop).await;
+            let ended = match opening {
+                Opening::Said(said) => talk.turn(said, hooks, stop).await.map(Some),
+                Opening::Heard(arrived) => talk.hear(arrived, hooks, stop).await,
+            };
             (leave.into_inner().unwrap_or_default(), ended)
         };
         painter.end();
@@ -241,7 +347,8 @@ impl Chat {
             Err(Stop(problem, exit)) => {
                 printer.error(problem, *exit);
             }
-            Ok(end) => {
+            Ok(None) => {}
+            Ok(Some(end)) => {
                 if let Some(failure) = Failure::of_turn(end) {
                     let (line, _) = failure.lines();
                     printer.note(&line);
@@ -257,6 +364,27 @@ impl Chat {
             Ok(context) => self.context = context,
         }
         leave
+    }
+}
+
+/// Waits for what comes from elsewhere.
+async fn come_in(talk: &Talk, place: &Place) -> News {
+    tokio::select! {
+        biased;
+        first = talk.tasks.arrival(place) => News::Arrived(first),
+        letters = letters(talk) => News::Letters(letters),
+    }
+}
+
+/// Waits for letters of this session, which other processes write.
+async fn letters(talk: &Talk) -> Vec<LetterRow> {
+    loop {
+        tokio::time::sleep(POST).await;
+        match background::waiting_letters(talk, true) {
+            Ok(letters) if letters.is_empty() => {}
+            Ok(letters) => return letters,
+            Err(error) => tracing::warn!("letters cannot be read: {error}"),
+        }
     }
 }
 
@@ -277,11 +405,13 @@ struct Meanwhile<'a> {
     ladder: &'a mut Ladder,
     signals: &'a mut Signals,
     sitting: &'a Sitting,
+    /// The background tasks, and whose.
+    tasks: (&'a Tasks, &'a Place),
 }
 
 /// Ready when the turn is to end; says with what to leave after it, where that was asked for.
 async fn meanwhile(with: Meanwhile<'_>) -> Option<Exit> {
-    let Meanwhile { painter, desk, ladder, signals, sitting } = with;
+    let Meanwhile { painter, desk, ladder, signals, sitting, tasks: (tasks, place) } = with;
     loop {
         tokio::select! {
             biased;
@@ -302,12 +432,17 @@ async fn meanwhile(with: Meanwhile<'_>) -> Option<Exit> {
                 Line::Command(Slash::Help) => painter.tell(&help()),
                 Line::Command(Slash::Stop) => {
                     stop(painter, desk, sitting);
+                    let ended = tasks.cancel_by_session(place, "the person stopped it");
+                    if ended > 0 {
+                        painter.tell(&format!("ending {ended} background tasks"));
+                    }
                     return None;
                 }
                 Line::Command(Slash::Exit) => {
                     stop(painter, desk, sitting);
                     return Some(Exit::Done);
                 }
+                Line::Command(Slash::Tasks) => painter.tell(&background::list(tasks.store(), place)),
                 Line::Command(_) => painter.tell("not while a turn runs; /stop ends it"),
             },
             () = sitting.stopped() => return None,

@@ -15,7 +15,16 @@ impl Chat {
     pub(super) async fn command(&mut self, command: Slash) -> Result<(), Stop> {
         match command {
             Slash::Help => self.printer.note(&help()),
-            Slash::Stop => self.printer.note("no turn is running"),
+            Slash::Stop => {
+                let ended = self.talk.tasks.cancel_by_session(&self.talk.place(), "the person stopped it");
+                self.printer.note(&match ended {
+                    0 => "no turn is running".to_owned(),
+                    ended => format!("no turn is running; ending {ended} background tasks"),
+                });
+            }
+            Slash::Tasks => {
+                self.printer.note(&super::background::list(&self.talk.ground.store, &self.talk.place()));
+            }
             Slash::New => self.new_session()?,
             Slash::Status => {
                 let status = self.status()?.lines();
@@ -48,7 +57,12 @@ impl Chat {
 
     fn new_session(&mut self) -> Result<(), Stop> {
         let old = self.talk.key.clone();
+        let ended = self.talk.tasks.cancel_by_session(&self.talk.place(), "another session was begun");
+        if ended > 0 {
+            self.printer.note(&format!("ending {ended} background tasks of {old}"));
+        }
         self.talk.begin_anew()?;
+        super::background::attend(&self.talk)?;
         self.context = 0;
         self.printer.note(&format!("a new session: {}; the one until now is {old}", self.talk.key));
         Ok(())
@@ -69,7 +83,7 @@ impl Chat {
             cost: self.cost,
             turns: self.desk.busy(),
             waiting: self.desk.waiting(&talk.key),
-            tasks: 0,
+            tasks: self.talk.tasks.running() + self.talk.tasks.waiting(),
             uptime: self.started.elapsed(),
         })
     }

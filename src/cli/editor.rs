@@ -27,7 +27,7 @@ pub(super) enum Typed {
     Interrupt(bool),
     /// Ctrl-D, or nobody is there any more.
     End,
-    /// Somebody called [`Editor::breaker`].
+    /// Somebody called [`Editor::breaker`]. What was typed until then stands there again with the next reading.
     Broken,
 }
 
@@ -98,7 +98,11 @@ impl Editor {
                 }
                 Ok(Signal::CtrlC) => return Ok(Typed::Interrupt(false)),
                 Ok(Signal::CtrlD) => return Ok(Typed::End),
-                Ok(Signal::ExternalBreak(_)) => return Ok(Typed::Broken),
+                Ok(Signal::ExternalBreak(_)) => {
+                    // What is printed now begins where the line stood.
+                    printer.piece("\r\u{1b}[J");
+                    return Ok(Typed::Broken);
+                }
                 // A signal of another kind asks for nothing here.
                 Ok(_) => {}
                 Err(error) => return Err(std::io::Error::other(error.to_string())),

@@ -1,14 +1,18 @@
 //! The command line: one file a verb. It talks to people and decides nothing.
 
 mod args;
+mod args_cron;
 mod args_rights;
 mod args_sessions;
 mod args_tasks;
 mod ask;
 mod audit;
+mod background;
 mod chat;
 mod commands;
 mod configuration;
+mod cron;
+mod cron_run;
 mod demo;
 mod editor;
 mod events;
@@ -94,6 +98,7 @@ async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
         Command::Tools { command: ToolsCommand::List(typed) } => list::run(printer, typed),
         Command::Tools { command: ToolsCommand::Inspect(typed) } => inspect::run(printer, typed).await,
         Command::Tools { command: ToolsCommand::Run(typed) } => run::run(printer, typed).await,
+        Command::Cron { command } => cron::run(printer, command).await,
         Command::Sessions { command } => sessions::run(printer, command),
         Command::Tasks { command } => tasks::run(printer, command).await,
         Command::Serve(typed) => serve::run(printer, arguments.voice, *typed).await,

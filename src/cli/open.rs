@@ -112,8 +112,10 @@ impl Setting {
         read_only: bool,
         deny: &[Capability],
     ) -> Result<Agent, Stop> {
-        let ports =
-            ports(profile.role, || MainPorts { courier: Arc::new(Person::new()), ..Unavailable::main() });
+        let ports = ports(profile.role, || MainPorts {
+            courier: Arc::new(Person::new(&self.workspace)),
+            ..Unavailable::main()
+        });
         Agent::new("cli:direct", profile, &self.workspace, self.flags(read_only, deny), ports)
             .map_err(|error| Stop(error.to_string(), Exit::Failed))
     }
@@ -171,7 +173,7 @@ pub(super) fn dirs() -> Result<Dirs, Stop> {
     })
 }
 
-/// The configuration, and where it is.
+/// Where this program keeps its own, and what the user configured.
 pub(super) fn configured() -> Result<(Dirs, Config), Stop> {
     let dirs = dirs()?;
     let config = Config::load(&dirs).map_err(|error| Stop(error.to_string(), Exit::Config))?;

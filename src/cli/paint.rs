@@ -72,7 +72,8 @@ impl Painter {
     pub(super) fn hear(&self, what: &What) {
         let mut state = self.state();
         match what {
-            What::SessionStarted { .. } | What::Usage { .. } => {}
+            // Whoever runs the turn tells of the tasks.
+            What::SessionStarted { .. } | What::Usage { .. } | What::TaskUpdated { .. } => {}
             What::TurnStarted { .. } | What::ReasoningDelta { .. } => self.busy("thinking"),
             What::TextDelta { text } => self.piece(&mut state, text),
             What::TextRestart {} => {
@@ -238,6 +239,7 @@ fn meaning(kind: &str) -> Option<&'static str> {
         "hard-link" => "the file has other names, which may lie outside; a copy of it has none",
         "special-file" => "only regular files are opened",
         "link-refused" => "links that may lead outside are neither followed nor made",
+        "directing" => "it directs the main agent; only main itself may change it (--role main)",
         _ => return None,
     })
 }

@@ -14,6 +14,7 @@ use crate::agent::Purse;
 use crate::authority::Rights;
 use crate::bus::TURNS;
 use crate::config::{Config, Presence};
+use crate::schedule::Schedule;
 use crate::session::SessionKey;
 use crate::store::{Execution, JobFilter, JobState, Store};
 use crate::tasks::{Announcement, Claim, Hands, House, Place, Tasks, TurnOf, Unattended};
@@ -65,7 +66,7 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: ServeArguments) 
         let printer = *printer;
         serving.tasks.listen(Box::new(move |ended| printer.note(&ended.line)));
     }
-    let mut beside = background(&serving);
+    let mut beside = background(&serving, typed);
     let mut abandoned = Abandoned::default();
     let exit = attend(&serving, &mut signals, typed, &mut abandoned).await;
     stopping.send_replace(true);
@@ -108,9 +109,21 @@ fn open(printer: &Printer, typed: ServeArguments, stop: watch::Receiver<bool>) -
 
 /// Starts what is served beside the outbox, each until `serving.stop` says that it is to end. What else there is to serve is
 /// started here.
-fn background(serving: &Arc<Serving>) -> JoinSet<()> {
+fn background(serving: &Arc<Serving>, typed: ServeArguments) -> JoinSet<()> {
     let mut beside = JoinSet::new();
     beside.spawn(results(Arc::clone(serving)));
+    // Whoever ends when nothing is left would never see a job's next time.
+    if !typed.once {
+        let schedule = Schedule::open(
+            serving.tasks.clone(),
+            Arc::clone(&serving.house),
+            Arc::clone(&serving.store),
+            serving.config.cron.clone(),
+            None,
+        );
+        let stop = serving.stop.clone();
+        beside.spawn(async move { schedule.run(stop).await });
+    }
     beside
 }
 

@@ -19,6 +19,8 @@ pub enum Slash {
     Model(Option<String>),
     /// The tools of this role.
     Tools,
+    /// The background tasks of this session.
+    Tasks,
     /// Sum up older messages now.
     Compact,
     /// Leave.
@@ -45,11 +47,12 @@ const HISTORY: (usize, usize) = (10, 50);
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("/help", "", "what there is to type"),
     ("/new", "", "begin a new conversation; this one is kept"),
-    ("/stop", "", "end the running turn, keep what was said, forget what waits"),
+    ("/stop", "", "end the running turn and its background tasks, keep what was said"),
     ("/status", "", "model, session, tokens, context"),
     ("/history", "[n]", "the last n messages (10, at most 50)"),
     ("/model", "[NAME]", "show the model, or take another for this chat"),
     ("/tools", "", "the tools that this role can call"),
+    ("/tasks", "", "the background tasks of this session"),
     ("/compact", "", "sum up older messages for the model; the history is kept whole"),
     ("/exit", "", "leave"),
 ];
@@ -71,6 +74,7 @@ pub fn understand(line: &str) -> Line {
         "/stop" => Slash::Stop,
         "/status" => Slash::Status,
         "/tools" => Slash::Tools,
+        "/tasks" => Slash::Tasks,
         "/compact" => Slash::Compact,
         "/exit" | "/quit" => Slash::Exit,
         "/history" => return history(argument),

@@ -3,6 +3,7 @@
 use super::args::Voice;
 use super::args_rights::option;
 use super::ask::{Format, TaskArguments};
+use super::background;
 use super::events::Stream;
 use super::exit::Exit;
 use super::open::Stop;
@@ -11,11 +12,14 @@ use super::paint::{Painter, Text};
 use super::printer::Printer;
 use super::signals::Signals;
 use super::turn::{Hooks, Talk};
-use crate::agent::{Said, TurnEnd, TurnOutcome, What};
+use crate::agent::{Incomplete, Said, TurnEnd, TurnOutcome, What};
 use crate::config::Named;
+use crate::provider::Usage;
+use crate::store::TaskRow;
+use crate::tasks::{Announcement, Hands};
+use crate::toolbox::one_line;
 use serde_json::json;
 use std::io::{IsTerminal as _, Read as _};
-use std::sync::Mutex;
 
 /// Bytes of a prompt that is read from stdin.
 const MOST: u64 = 4 * 1024 * 1024;
@@ -26,6 +30,7 @@ struct Ran {
     exit: Exit,
     session: String,
     cost: Option<u64>,
+    tasks: Vec<TaskRow>,
 }
 
 pub(super) async fn run(printer: &Printer, voice: Voice, typed: &TaskArguments) -> Exit {
@@ -35,7 +40,7 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: &TaskArguments) 
     let moves = typed.output == Format::Text || !std::io::stdout().is_terminal();
     let painter = Painter::new(*printer, text, voice, moves);
     let mut stream = Stream::nowhere();
-    let ran = ask(printer, &painter, &mut stream, typed).await;
+    let ran = ask(printer, (&painter, live), &mut stream, typed).await;
     painter.end();
     match ran {
         Ok(ran) => tell(printer, typed, live, &ran),
@@ -57,7 +62,7 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: &TaskArguments) 
 
 async fn ask(
     printer: &Printer,
-    painter: &Painter,
+    (painter, live): (&Painter, bool),
     stream: &mut Stream,
     typed: &TaskArguments,
 ) -> Result<Ran, Stop> {
@@ -67,7 +72,9 @@ async fn ask(
         Named::open(path).map_err(|error| Stop(format!("{}: {error}", path.display()), Exit::Usage))
     });
     let last = last.transpose()?;
-    let mut talk = Talk::open(&typed.ask, &typed.session)?;
+    let hands = if typed.detach { Hands::Others } else { Hands::Own };
+    let mut talk = Talk::open(&typed.ask, &typed.session, ("run", hands))?;
+    talk.share_purse();
     *stream = Stream::new(&talk.key);
     let stream = &*stream;
     let listen = |what: What| {
@@ -78,25 +85,86 @@ async fn ask(
             });
         }
     };
-    listen(talk.started()?);
-    let ended_by = Mutex::new(None);
-    let stop = async {
-        let exit = signals.next().await;
-        if let Ok(mut by) = ended_by.lock() {
-            *by = Some(exit);
+    let arrived = |announcement: &Announcement| {
+        painter.tell(&background::line(announcement));
+        if typed.output == Format::Jsonl {
+            stream.emit(background::event(announcement), |event| {
+                printer.json(event);
+            });
         }
     };
-    let hooks = Hooks { listen: &listen, message: &|text| painter.message(text), follow_ups: &Vec::new };
-    let end = talk.turn(vec![Said::by_person(prompt)], hooks, stop).await?;
+    listen(talk.started()?);
+    let start = jiff::Timestamp::now().as_millisecond();
+    background::greet(&talk, &|line| painter.tell(line))?;
+    let message = |text: &str| painter.message(text);
+    let hooks = Hooks { listen: &listen, message: &message, follow_ups: &Vec::new, arrived: &arrived };
+    let deadline = talk.budget.time.map(|time| tokio::time::Instant::now() + time);
+    let mut ended_by = None;
+    let first = talk.turn(vec![Said::by_person(prompt)], hooks, async {
+        ended_by = Some(signals.next().await);
+    });
+    let mut end = first.await?;
+    // What the turn has started is waited for; what becomes of it is a further turn, within the same limits.
+    while ended_by.is_none() && !typed.detach {
+        let (place, tasks) = (talk.place(), talk.tasks.clone());
+        let on_their_way = tasks.unended(&place);
+        if on_their_way > 0 {
+            painter.tell(&background::waiting(on_their_way));
+        }
+        let next = tokio::select! {
+            biased;
+            exit = signals.next() => {
+                ended_by = Some(exit);
+                None
+            }
+            () = background::until(deadline) => {
+                end.outcome = TurnOutcome::Incomplete(Incomplete::Time);
+                None
+            }
+            next = tasks.arrival_or_none(&place) => next,
+        };
+        let Some(next) = next else { break };
+        let mut all = vec![next];
+        all.extend(tasks.arrived(&place));
+        if end.outcome != TurnOutcome::Completed {
+            // A limit is reached: the person is told, and the agent when somebody asks it again.
+            background::told(&mut talk, &all, &arrived);
+            continue;
+        }
+        if let Some(deadline) = deadline {
+            talk.budget.time = Some(deadline.saturating_duration_since(tokio::time::Instant::now()));
+        }
+        let heard = talk.hear(all, hooks, async {
+            ended_by = Some(signals.next().await);
+        });
+        let Some(heard) = heard.await? else { continue };
+        if typed.output == Format::Text && !live && !end.text.is_empty() {
+            printer.result(&end.text);
+        }
+        end = TurnEnd {
+            iterations: end.iterations + heard.iterations,
+            usage: sum(end.usage, heard.usage),
+            denied: [end.denied, heard.denied].concat(),
+            ..heard
+        };
+    }
+    let reason = if ended_by.is_some() { "the run was interrupted" } else { "the time of the run was over" };
+    background::close(&mut talk, &arrived, reason).await;
+    let tasks = background::since(&talk, start);
+    if typed.detach && tasks.iter().any(|row| !row.execution.ended()) {
+        super::worker::start().map_err(|error| {
+            Stop(
+                format!("no process can be started for the background tasks: {error}; type: ringfence serve --once"),
+                Exit::Failed,
+            )
+        })?;
+    }
     if let (Some(last), Some(path)) = (&last, &typed.last_message) {
         last.write(&end.text).map_err(|error| Stop(format!("{}: {error}", path.display()), Exit::Failed))?;
     }
-    let exit = match (&end.outcome, ended_by.into_inner()) {
-        (TurnOutcome::Cancelled, Ok(Some(exit))) => exit,
-        _ => outcome::exit(&end),
-    };
+    let exit = ended_by.unwrap_or_else(|| outcome::exit(&end));
     let cost = talk.provider.cost(end.usage);
-    Ok(Ran { end, exit, session: talk.key.to_string(), cost })
+    Ok(Ran { end, exit, session: talk.key.to_string(), cost, tasks })
 }
 
 /// The command that goes on where a turn ended: with the same rights, asked of the same model, in the same conversation.
@@ -113,6 +181,12 @@ fn go_on(typed: &TaskArguments, session: &str) -> Option<String> {
     words.extend(option("-s", session));
     words.push("go on".to_owned());
     shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
+fn sum(one: Usage, other: Usage) -> Usage {
+    let mut sum = one;
+    sum += other;
+    sum
 }
 
 fn prompt(typed: &TaskArguments) -> Result<String, Stop> {
@@ -158,11 +232,20 @@ fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit
                 map.insert("iterations".to_owned(), end.iterations.into());
                 map.insert("usage".to_owned(), json!(end.usage));
                 map.insert("cost_usd".to_owned(), ran.cost.map(|cost| cost as f64 / 1e6).into());
+                let tasks: Vec<_> = ran.tasks.iter().map(background::as_json).collect();
+                map.insert("tasks".to_owned(), tasks.into());
                 map.insert("denied".to_owned(), end.denied.clone().into());
             }
             printer.json(&object)
         }
     };
+    if typed.detach {
+        for row in ran.tasks.iter().filter(|row| !row.execution.ended()) {
+            let label = one_line(&row.label);
+            printer.note(&format!("task {} ({label}) goes on in the background", row.id));
+            printer.hint(&format!("ringfence tasks show {}", row.id));
+        }
+    }
     if !end.denied.is_empty() {
         printer.note("denied on the way:");
         for denial in &end.denied {

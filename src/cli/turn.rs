@@ -3,18 +3,23 @@
 
 use super::ask::{AskArguments, SessionArguments};
 use super::exit::Exit;
+use super::house::{Home, Town};
 use super::open::{Setting, Stop, ports};
 use crate::agent::{Budget, Calling, Ground, Purse, Round, Said, TurnEnd, What, Work};
 use crate::authority::{Profile, Role};
-use crate::bus::{Bus as _, Local, Post};
+use crate::bus::{Bus as _, Local, Outbound, Post, Sender};
+use crate::config::{self, Presence};
 use crate::provider::{Provider, Usage};
 use crate::sandbox::Limits;
 use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::schedule::{self, Schedule};
 use crate::session::{self, Session, SessionKey};
 use crate::store::Store;
-use crate::toolbox::Agent as Caller;
+use crate::tasks::{Announcement, Hands, Origin, Place, Standing, Tasks, TurnOf};
+use crate::toolbox::{Agent as Caller, Ports};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
 
 /// A conversation.
 pub(super) struct Talk {
@@ -26,6 +31,12 @@ pub(super) struct Talk {
     pub(super) budget: Budget,
     pub(super) caller: Caller,
     typed: AskArguments,
+    /// The background runs of this process.
+    pub(super) tasks: Tasks,
+    /// What fires here while this conversation is open.
+    schedule: Option<Schedule>,
+    /// What all turns together may take, where it is not each turn for itself.
+    purse: Option<Purse>,
     /// The conversation itself, where it is not kept.
     memory: Option<Session>,
     bus: Arc<Local>,
@@ -42,16 +53,23 @@ pub(super) struct Hooks<'a> {
     pub(super) message: &'a dyn Fn(&str),
     /// Messages that came in meanwhile.
     pub(super) follow_ups: &'a (dyn Fn() -> Vec<Said> + Send + Sync),
+    /// Is told of background runs that have ended, when the agent is.
+    pub(super) arrived: &'a (dyn Fn(&Announcement) + Send + Sync),
 }
 
 impl Talk {
     /// Brings everything together. Nothing is asked yet.
-    pub(super) fn open(typed: &AskArguments, which: &SessionArguments) -> Result<Self, Stop> {
+    pub(super) fn open(
+        typed: &AskArguments,
+        which: &SessionArguments,
+        (kind, hands): (&str, Hands),
+    ) -> Result<Self, Stop> {
         let rights = &typed.rights;
         let setting = Setting::open(rights.workspace.as_deref(), &rights.directories, Limits::default())?;
         let profile = setting.profile(rights.role())?;
         let ground = setting.ground(super::open::store(&setting.dirs)?);
-        let provider = ground.provider(typed.provider.as_deref(), model(&ground, typed).as_deref())?;
+        let provider =
+            ground.provider_as(&profile.name, typed.provider.as_deref(), typed.model.as_deref())?;
         let budget = budget(&setting, typed, &profile);
         if budget.cost.is_some() && provider.cost(Usage { input: 1, cached: 0, output: 1 }).is_none() {
             let problem = format!(
@@ -63,7 +81,8 @@ impl Talk {
         let key = which_session(&ground.store, &setting, which)?;
         let memory = which.ephemeral.then(|| Session::ephemeral(key.clone()));
         let bus = Arc::new(Local::new());
-        let caller = caller((&setting, &ground), &profile, typed, (&key, which.ephemeral), &bus)?;
+        let caller = caller((&setting, &ground), &profile, typed, (&key, which.ephemeral))?;
+        let tasks = tasks(&ground, kind, hands)?;
         Ok(Self {
             setting,
             ground,
@@ -73,6 +92,9 @@ impl Talk {
             budget,
             caller,
             typed: typed.clone(),
+            tasks,
+            schedule: None,
+            purse: None,
             memory,
             bus,
             noticed: Vec::new(),
@@ -111,8 +133,7 @@ impl Talk {
             self.memory = Some(Session::ephemeral(self.key.clone()));
         }
         let ephemeral = (&self.key, self.memory.is_some());
-        self.caller =
-            caller((&self.setting, &self.ground), &self.profile, &self.typed, ephemeral, &self.bus)?;
+        self.caller = caller((&self.setting, &self.ground), &self.profile, &self.typed, ephemeral)?;
         Ok(())
     }
 
@@ -143,12 +164,136 @@ impl Talk {
         self.work(Work::Say(said), hooks, stop).await
     }
 
+    /// A turn about background runs that have ended. Of those that the agent need not be asked about, it is only told. `None`
+    /// when it was not asked at all.
+    pub(super) async fn hear(
+        &mut self,
+        arrived: Vec<Announcement>,
+        hooks: Hooks<'_>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Option<TurnEnd>, Stop> {
+        arrived.iter().for_each(|announcement| (hooks.arrived)(announcement));
+        let (quiet, aloud): (Vec<_>, Vec<_>) = arrived
+            .into_iter()
+            .partition(|arrived| arrived.quiet() || arrived.standing == Standing::Answered);
+        quiet.iter().for_each(|announcement| self.tell(announcement));
+        if aloud.is_empty() {
+            return Ok(None);
+        }
+        let said = aloud.iter().map(Announcement::said).collect();
+        let end = self.work(Work::Say(said), hooks, stop).await?;
+        // Whatever came of it, the person was told.
+        aloud.iter().for_each(|announcement| self.delivered(announcement));
+        Ok(Some(end))
+    }
+
+    /// Tells the agent of a run that has ended, without asking it. The person was told.
+    pub(super) fn tell(&mut self, announcement: &Announcement) {
+        let told = match &mut self.memory {
+            Some(session) => {
+                let message = crate::provider::Message::user(announcement.text.as_str());
+                session.append_from(message, &announcement.source()).map(|_| ())
+            }
+            None => self.tasks.tell_quietly(announcement),
+        };
+        match told {
+            Ok(()) => self.delivered(announcement),
+            Err(error) => {
+                tracing::warn!("task {} cannot be announced in its conversation: {error}", announcement.id);
+            }
+        }
+    }
+
+    fn delivered(&self, announcement: &Announcement) {
+        if let Err(error) = self.tasks.delivered(&announcement.id) {
+            tracing::warn!(
+                "that the result of task {} was delivered cannot be noted: {error}",
+                announcement.id
+            );
+        }
+    }
+
+    /// Which session, in which workspace.
+    pub(super) fn place(&self) -> Place {
+        (self.ground.workspace.clone(), self.key.clone())
+    }
+
+    /// Whether the conversation is kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.memory.is_none()
+    }
+
+    /// Lets the scheduled jobs of the workspace run here from now on, until `stop` says otherwise.
+    pub(super) fn keep_schedule(&mut self, stop: watch::Receiver<bool>) {
+        let schedule = Schedule::open(
+            self.tasks.clone(),
+            Arc::new(Town::new(Arc::clone(&self.ground.store))),
+            Arc::clone(&self.ground.store),
+            self.ground.config.cron.clone(),
+            Some(self.ground.workspace.clone()),
+        );
+        self.schedule = Some(schedule.clone());
+        tokio::spawn(async move { schedule.run(stop).await });
+    }
+
+    /// Waits until no scheduled job runs here.
+    pub(super) async fn schedule_idle(&self) {
+        if let Some(schedule) = &self.schedule {
+            schedule.idle().await;
+        }
+    }
+
+    fn sender(&self) -> Sender {
+        Sender { key: self.key.clone(), workspace: self.ground.workspace.clone() }
+    }
+
+    /// Lets all turns from here on take from one purse.
+    pub(super) fn share_purse(&mut self) {
+        self.purse = Some(Purse::of(&self.budget));
+    }
+
+    /// What stands behind the interfaces of a turn. It is bound to the turn: no component can name another.
+    fn ports(&self, turn: &str, purse: &Purse) -> Ports {
+        let origin = || Origin {
+            ground: self.ground.clone(),
+            key: self.key.clone(),
+            turn: turn.to_owned(),
+            rights: self.caller.holds().rights().clone(),
+            purse: purse.clone(),
+            of: TurnOf {
+                profile: self.profile.name.clone(),
+                tools: self.profile.tools.clone(),
+                provider: self.provider.name().to_owned(),
+                model: self.provider.model().to_owned(),
+            },
+            kept: self.memory.is_none(),
+        };
+        ports(self.profile.role, || MainPorts {
+            courier: Arc::new(Post::new(Arc::clone(&self.bus) as _, self.sender())),
+            spawner: self.tasks.spawner(origin()),
+            scheduler: match &self.schedule {
+                Some(schedule) => schedule.scheduler(origin()),
+                // It is kept, and fires where a chat is open or `ringfence serve` runs.
+                None => schedule::scheduler(
+                    Arc::clone(&self.ground.store),
+                    self.ground.config.cron.clone(),
+                    origin(),
+                ),
+            },
+            ..Unavailable::main()
+        })
+    }
+
     async fn work(
         &mut self,
         work: Work,
         hooks: Hooks<'_>,
         stop: impl Future<Output = ()>,
     ) -> Result<TurnEnd, Stop> {
+        let (turn, place) = (config::fresh_id(), self.place());
+        let purse = self.purse.clone().unwrap_or_else(|| Purse::of(&self.budget));
+        let bound = self.ports(&turn, &purse);
+        self.caller.rebind(bound).map_err(|error| Stop(error.to_string(), Exit::Failed))?;
         let noticed = Mutex::new(std::mem::take(&mut self.noticed));
         let notice = |text: String| {
             let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,6 +302,16 @@ impl Talk {
                 (hooks.listen)(What::Notice { text });
             }
         };
+        let heard: Mutex<Vec<Announcement>> = Mutex::default();
+        let (tasks, person) = (self.tasks.clone(), hooks.follow_ups);
+        let follow_ups = || {
+            let mut said = person();
+            let arrived = tasks.arrived(&place);
+            arrived.iter().for_each(|announcement| (hooks.arrived)(announcement));
+            said.extend(arrived.iter().map(Announcement::said));
+            heard.lock().unwrap_or_else(PoisonError::into_inner).extend(arrived);
+            said
+        };
         let round = Round {
             ground: &self.ground,
             provider: self.provider.as_ref(),
@@ -164,15 +319,39 @@ impl Talk {
             key: &self.key,
             memory: self.memory.as_mut(),
             budget: &self.budget,
-            purse: &Purse::of(&self.budget),
+            purse: &purse,
             temperature: None,
             shared: true,
         };
-        let hears =
-            crate::agent::Hooks { listen: hooks.listen, follow_ups: hooks.follow_ups, notice: &notice };
+        let hears = crate::agent::Hooks { listen: hooks.listen, follow_ups: &follow_ups, notice: &notice };
         let end = attend(round.go(work, hears, stop), &self.bus, hooks.message).await;
         self.noticed = noticed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.tasks.turn_over(&turn);
+        // They stand in the conversation, and the person was told.
+        for announcement in heard.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            self.delivered(&announcement);
+        }
         Ok(end?)
+    }
+}
+
+/// The background runs of this process.
+fn tasks(ground: &Ground, kind: &str, hands: Hands) -> Result<Tasks, Stop> {
+    let known = |error: &dyn std::error::Error| {
+        Stop(format!("this process cannot make itself known: {error}"), Exit::Config)
+    };
+    let presence = Presence::announce(&ground.dirs).map_err(|error| known(&error))?;
+    let house = Arc::new(Home(ground.clone()));
+    let config = ground.config.tasks.clone();
+    Tasks::open(&ground.store, house, (ground.dirs.clone(), presence, kind), (config, hands))
+        .map_err(|error| known(&error))
+}
+
+/// A message as a person reads it.
+pub(super) fn shown(out: &Outbound) -> String {
+    match out.attachments.as_slice() {
+        [] => out.content.clone(),
+        files => format!("{}\nattached: {}", out.content.trim_end(), files.join(", ")),
     }
 }
 
@@ -182,19 +361,14 @@ async fn attend<T>(turn: impl Future<Output = T>, bus: &Local, message: &dyn Fn(
     let ended = loop {
         tokio::select! {
             biased;
-            Ok(Some(out)) = bus.next_outbound() => message(&out.content),
+            Ok(Some(out)) = bus.next_outbound() => message(&shown(&out)),
             end = &mut turn => break end,
         }
     };
     while let Some(Ok(Some(out))) = futures_util::FutureExt::now_or_never(bus.next_outbound()) {
-        message(&out.content);
+        message(&shown(&out));
     }
     ended
-}
-
-/// The model that was asked for, or else the profile's.
-fn model(ground: &Ground, typed: &AskArguments) -> Option<String> {
-    typed.model.clone().or_else(|| ground.config.profile_limits(typed.rights.role()).model)
 }
 
 fn budget(setting: &Setting, typed: &AskArguments, profile: &Profile) -> Budget {
@@ -239,13 +413,12 @@ fn caller(
     profile: &Profile,
     typed: &AskArguments,
     (key, ephemeral): (&SessionKey, bool),
-    bus: &Arc<Local>,
 ) -> Result<Caller, Stop> {
-    let courier = Arc::new(Post::new(Arc::clone(bus) as _, key.clone()));
     let calling = Calling {
         profile: profile.clone(),
         flags: setting.flags(typed.rights.read_only, &typed.rights.deny),
-        ports: ports(profile.role, || MainPorts { courier, ..Unavailable::main() }),
+        // Each turn binds its own.
+        ports: ports(profile.role, Unavailable::main),
         key,
         kept: !ephemeral,
     };

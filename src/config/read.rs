@@ -1,6 +1,6 @@
 //! Reading tables: each value of the type that it should have, or a line that says what is wrong.
 
-use super::words::meant;
+use super::words::{Meaning, meant};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -136,8 +136,9 @@ pub(super) fn strings(table: &Table, at: &str, key: &str) -> Result<Option<Vec<S
 pub(super) fn known_keys(table: &Table, at: &str, known: &[&str]) -> Result<(), String> {
     let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
     let hint = match meant(key, known) {
-        Some(other) => format!("; did you mean `{other}`?"),
-        None => nearest(key, known.iter().copied()),
+        Meaning::Key(other) => format!("; did you mean `{other}`?"),
+        Meaning::Elsewhere => String::new(),
+        Meaning::Unknown => nearest(key, known.iter().copied()),
     };
     Err(format!("{at}: unknown key `{key}`{hint}"))
 }

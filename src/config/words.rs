@@ -33,7 +33,7 @@ const WORDS: &[(&[&str], &[&str])] = &[
     (&["role", "roles", "persona", "personas"], &["profiles"]),
     (&["permissions", "allow", "grants"], &["capabilities"]),
     (&["dir", "dirs", "path", "paths", "folders"], &["directories"]),
-    (&["domains", "allowed_hosts", "allow_hosts", "network"], &["hosts"]),
+    (&["domains", "allowed_hosts", "allow_hosts", "network", "host"], &["hosts"]),
     (&["url", "endpoint", "api_base", "host"], &["base_url"]),
     (&["api_key", "token", "secret", "credentials"], &["key"]),
     (&["context", "context_length", "context_size", "max_context", "num_ctx"], &["context_window"]),
@@ -41,14 +41,28 @@ const WORDS: &[(&[&str], &[&str])] = &[
     (&["api", "protocol", "kind", "type", "format"], &["wire"]),
 ];
 
-/// The key of a table that somebody means who writes `word`.
-pub(super) fn meant<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+/// What somebody means who writes a word for a key.
+pub(super) enum Meaning<'k> {
+    /// This key.
+    Key(&'k str),
+    /// A key that the table does not have. One that is only spelled alike would lead astray.
+    Elsewhere,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What `word` means in a table with these keys.
+pub(super) fn meant<'k>(word: &str, known: &[&'k str]) -> Meaning<'k> {
     // Longer than any of them, and not worth a copy.
     if word.len() > 64 {
-        return None;
+        return Meaning::Unknown;
     }
     let word = word.to_ascii_lowercase().replace('-', "_");
-    let named = WORDS.iter().filter(|(words, _)| words.contains(&word.as_str()));
+    let mut named = WORDS.iter().filter(|(words, _)| words.contains(&word.as_str())).peekable();
+    if named.peek().is_none() {
+        return Meaning::Unknown;
+    }
     let mut keys = named.flat_map(|(_, keys)| keys.iter());
-    keys.find_map(|key| known.iter().find(|known| *known == key)).copied()
+    let key = keys.find_map(|key| known.iter().find(|known| *known == key));
+    key.map_or(Meaning::Elsewhere, |key| Meaning::Key(key))
 }

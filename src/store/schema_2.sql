@@ -96,6 +96,7 @@ CREATE TABLE jobs (
   missed     TEXT NOT NULL,
   rights     TEXT NOT NULL,
   profile    TEXT NOT NULL,
+  tools      TEXT,
   provider   TEXT NOT NULL,
   model      TEXT NOT NULL,
   time_ms    INTEGER NOT NULL,

@@ -1,6 +1,8 @@
 //! What is told of a run that has ended: to the agent whose session it belongs to, and to the person.
 
+use super::origin::place_of;
 use crate::agent::{Means, Said};
+use crate::bus::{Inbound, SYSTEM};
 use crate::config;
 use crate::store::{Execution, TaskRow};
 use crate::toolbox::{VIEW, one_line, view};
@@ -65,6 +67,18 @@ impl Announcement {
     /// The message for the conversation.
     pub fn said(&self) -> Said {
         Said::by_host(self.text.clone(), self.source())
+    }
+
+    /// The same as a message on the bus: from the host's own channel, to the conversation that the run belongs to.
+    pub fn inbound(&self) -> Inbound {
+        let (_, key) = place_of(&self.row);
+        Inbound {
+            channel: SYSTEM.to_owned(),
+            sender: "subagent".to_owned(),
+            chat: key.to_string(),
+            content: self.text.clone(),
+            metadata: [("task".to_owned(), self.id.clone())].into(),
+        }
     }
 
     /// Whether the agent is only told, and not asked: who ended a run knows of it.

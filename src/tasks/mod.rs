@@ -179,6 +179,22 @@ impl Tasks {
         }
     }
 
+    /// Waits until something of a session's runs has ended. `None` when nothing of them waits or runs any more.
+    pub async fn arrival_or_none(&self, place: &Place) -> Option<Announcement> {
+        loop {
+            let ended = self.0.ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            ended.as_mut().enable();
+            if let Some(first) = self.0.state().arrived.get_mut(place).and_then(VecDeque::pop_front) {
+                return Some(first);
+            }
+            if self.unended(place) == 0 {
+                return None;
+            }
+            ended.await;
+        }
+    }
+
     /// Waits until something of a session's runs has ended.
     pub async fn arrival(&self, place: &Place) -> Announcement {
         loop {

@@ -55,5 +55,5 @@ pub(super) fn place_of(row: &TaskRow) -> Place {
 
 /// The session that holds what is said in a run.
 pub fn transcript(id: &str) -> SessionKey {
-    SessionKey::new("task", id)
+    SessionKey::of_task(id)
 }

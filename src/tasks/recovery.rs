@@ -105,6 +105,11 @@ impl Tasks {
         session.append_from(Message::user(&announcement.text), &announcement.source()).map(|_| ())
     }
 
+    /// Notices processes that are gone: what they ran is lost or failed from now on, and what they had is nobody's.
+    pub fn bury_the_gone(&self) {
+        self.0.bury_the_gone();
+    }
+
     /// Tells the person by a letter and the conversation without asking the model; with both, the result is delivered.
     pub fn tell_by_letter(&self, announcement: &Announcement) {
         if let Err(error) = self.tell_quietly(announcement) {

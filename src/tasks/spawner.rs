@@ -98,7 +98,8 @@ impl Bound {
     fn accept(&self, request: &Request, wait: bool) -> Result<(TaskRow, Option<Inline>), Error> {
         let (profile, limits) = self.profile(request.profile.as_deref())?;
         let origin = &self.origin;
-        let model = request.model.as_deref().or(limits.model.as_deref());
+        // A profile's model is a limit of it: no request takes another.
+        let model = limits.model.as_deref().or(request.model.as_deref());
         let provider = origin
             .ground
             .provider(Some(&origin.of.provider), Some(model.unwrap_or(&origin.of.model)))

@@ -4,7 +4,7 @@
 use super::{Announcement, Origin, Place, Standing, Tasks, TurnOf};
 use crate::agent::{Budget, Calling, Ground, Hooks, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work};
 use crate::authority::{Capability, Flags, Profile, Rights, Role};
-use crate::bus::Letterbox;
+use crate::bus::{Letterbox, Sender};
 use crate::config;
 use crate::sandbox::ports::{MainPorts, Unavailable};
 use crate::session::SessionKey;
@@ -55,9 +55,10 @@ impl Unattended {
         let mut end = self.turn(said, source, &purse, &stop).await?;
         while matches!(end.outcome, TurnOutcome::Completed) && self.tasks.unended(&place) > 0 {
             let first = tokio::select! {
-                first = self.tasks.arrival(&place) => first,
+                first = self.tasks.arrival_or_none(&place) => first,
                 () = stopped(stop.clone()) => break,
             };
+            let Some(first) = first else { break };
             let mut arrived = vec![first];
             arrived.extend(self.tasks.arrived(&place));
             end = self.hear(arrived, &purse, &stop).await?.unwrap_or(end);
@@ -184,8 +185,7 @@ impl Unattended {
         };
         let letters = Arc::new(Letterbox::new(
             Arc::clone(&self.ground.store),
-            &self.ground.workspace,
-            self.key.clone(),
+            Sender { key: self.key.clone(), workspace: self.ground.workspace.clone() },
             self.silent,
         ));
         let ports = MainPorts {

@@ -156,6 +156,16 @@ impl Agent {
         Effective::of(&ceiling, grant, parent.as_ref(), &flags).within(&profile)
     }
 
+    /// Whether it is main itself, and nobody's helper: only then it may change what directs main.
+    pub fn is_main_itself(&self) -> bool {
+        self.parent.is_none() && self.profile.is_main_itself()
+    }
+
+    /// Whether somebody else's rights bound it.
+    pub(super) fn has_parent(&self) -> bool {
+        self.parent.is_some()
+    }
+
     /// What this run leaves.
     pub fn flags(&self) -> &Flags {
         &self.flags

@@ -7,7 +7,7 @@ use super::outcome::{Outcome, Reply};
 use super::outside::{self, Held};
 use super::package::{Origin, Package};
 use super::{Toolbox, arguments};
-use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Grant, Remedy, Rights};
+use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Grant, Remedy, Rights, Role};
 use crate::sandbox::{
     Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Note, Preopens, Refusals,
     TEMPORARY, ToolError, objections,
@@ -112,7 +112,7 @@ impl Toolbox {
         if !effective.holds(Capability::Files) {
             return Ok(Arc::default());
         }
-        self.opened.preopens(&effective.rights().directories, &agent.own)
+        self.opened.preopens(&effective.rights().directories, &agent.own, agent.is_main_itself())
     }
 
     /// The limits of a call: the same for all, but for the clock of a tool that waits.
@@ -195,7 +195,7 @@ impl Context<'_> {
             path = lacking(Access::ReadWrite).unwrap_or(path);
         }
         if path.contains(TEMPORARY) {
-            path = outside::first(self.arguments).unwrap_or(path);
+            path = outside::meant(self.arguments, &path).unwrap_or(path);
         }
         let remedy = self.remedy(kind, &path);
         Outcome::Denied(Box::new(Denial {
@@ -230,6 +230,10 @@ impl Context<'_> {
             }
             DenialKind::HardLink => nothing("replace the file by a copy of itself"),
             DenialKind::SpecialFile => nothing("only regular files are opened"),
+            DenialKind::Directing if self.agent.has_parent() && self.agent.profile.role != Role::Main => {
+                nothing("say in your answer what it should be, and let the main agent write it")
+            }
+            DenialKind::Directing => Remedy::UseRole(Role::Main),
             _ => nothing("tools make no such links"),
         }
     }

@@ -33,9 +33,11 @@ impl Held<'_> {
     }
 }
 
-/// The first path among the arguments.
-pub(super) fn first(arguments: &Value) -> Option<String> {
-    paths(arguments, DEPTH).first().map(|path| (*path).to_owned())
+/// The path among the arguments for which a tool made a temporary file: the first one beside it, or the first of all.
+pub(super) fn meant(arguments: &Value, temporary: &str) -> Option<String> {
+    let named = paths(arguments, DEPTH);
+    let beside = |path: &&&str| Path::new(path).parent() == Path::new(temporary).parent();
+    named.iter().find(beside).or(named.first()).map(|path| (*path).to_owned())
 }
 
 fn paths(value: &Value, depth: usize) -> Vec<&str> {

@@ -2,7 +2,8 @@
 
 use futures_util::FutureExt as _;
 use ringfence::bus::{
-    Admission, Answer, Bus, Desk, FOLLOW_UPS, Inbound, Local, Metadata, Outbound, Post, QUEUE, Sitting,
+    Admission, Answer, Bus, Desk, FOLLOW_UPS, Inbound, Local, Metadata, Outbound, Post, QUEUE, Sender,
+    Sitting,
 };
 use ringfence::sandbox::ports::{Courier as _, ErrorKind, Outgoing};
 use ringfence::session::SessionKey;
@@ -28,6 +29,10 @@ fn begin(desk: &Desk, chat: &str, content: &str) -> Sitting {
     }
 }
 
+fn sender(channel: &str, chat: &str, workspace: &std::path::Path) -> Sender {
+    Sender { key: SessionKey::new(channel, chat), workspace: workspace.to_owned() }
+}
+
 fn texts(messages: Vec<Inbound>) -> Vec<String> {
     messages.into_iter().map(|message| message.content).collect()
 }
@@ -41,6 +46,7 @@ async fn the_local_bus_hands_on_in_order_and_in_both_directions() {
             channel: "test".into(),
             chat: "1".into(),
             content: text.to_uppercase(),
+            attachments: Vec::new(),
             metadata: Metadata::new(),
         };
         bus.publish_outbound(out).await.unwrap();
@@ -51,8 +57,13 @@ async fn the_local_bus_hands_on_in_order_and_in_both_directions() {
     assert_eq!(bus.next_outbound().await.unwrap().unwrap().content, "ONE");
     assert_eq!(bus.next_outbound().await.unwrap().unwrap().content, "TWO");
     assert_eq!(bus.next_outbound().await.unwrap(), None);
-    let late =
-        Outbound { channel: "t".into(), chat: "1".into(), content: String::new(), metadata: Metadata::new() };
+    let late = Outbound {
+        channel: "t".into(),
+        chat: "1".into(),
+        content: String::new(),
+        attachments: Vec::new(),
+        metadata: Metadata::new(),
+    };
     assert!(bus.publish_outbound(late).await.unwrap_err().to_string().contains("closed"));
 }
 
@@ -80,7 +91,7 @@ impl Bus for Elsewhere {
 #[tokio::test]
 async fn another_bus_can_stand_behind_the_message_interface_and_no_other_chat_is_reached() {
     let bus = Arc::new(Elsewhere::default());
-    let post = Post::new(bus.clone(), SessionKey::new("test", "1"));
+    let post = Post::new(bus.clone(), sender("test", "1", std::path::Path::new("/")));
     let to = |channel: Option<&str>, chat: Option<&str>| Outgoing {
         content: "hello".into(),
         channel: channel.map(Into::into),
@@ -95,7 +106,7 @@ async fn another_bus_can_stand_behind_the_message_interface_and_no_other_chat_is
     }
     let sent = bus.0.lock().unwrap().clone();
     assert_eq!(sent.len(), 2);
-    assert_eq!(sent[0], r#"{"channel":"test","chat":"1","content":"hello","metadata":{}}"#);
+    assert_eq!(sent[0], r#"{"channel":"test","chat":"1","content":"hello","attachments":[],"metadata":{}}"#);
 }
 
 #[test]

@@ -187,6 +187,7 @@ fn a_key_that_other_programs_have_is_understood() {
         ("tasks", "runing", "running"),
         ("agent", "max_token", "max_tokens"),
         ("cron", "fortnight", ""),
+        // What is another table's business is not taken for what only looks like it.
         ("tasks", "max_turns", ""),
     ] {
         let refusal = Config::parse(&format!("[{table}]\n\"{word}\" = 1\n")).unwrap_err();

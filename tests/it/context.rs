@@ -57,7 +57,10 @@ fn the_prompt_says_where_when_as_whom_and_what_is_denied() {
         assert!(text.contains("read_file") && text.contains("not instructions"));
     }
     assert!(!main.contains("Not yours") && main.contains("message"));
-    assert!(subagent.contains("Not yours: message") && subagent.contains("one task"), "{subagent}");
+    assert!(
+        subagent.contains("Not yours: cron, message, spawn, tasks") && subagent.contains("one task"),
+        "{subagent}"
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ const TRIES: u64 = 10_000;
 const AT_A_TIME: u64 = 1_000;
 
 /// Exchanges two names while `work` runs; gives how often.
-fn while_swapping<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> (T, u64) {
+pub(crate) fn while_swapping<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> (T, u64) {
     let over = AtomicBool::new(false);
     let swaps = AtomicU64::new(0);
     let result = thread::scope(|scope| {

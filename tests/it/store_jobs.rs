@@ -19,6 +19,7 @@ fn new_job<'a>(id: &'a str, workspace: &'a Workspace, next: Option<i64>) -> NewJ
         missed: "skip",
         rights: "{}",
         profile: "cron",
+        tools: None,
         provider: "scripted",
         model: "script",
         time_ms: 1_800_000,

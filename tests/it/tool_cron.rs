@@ -1,13 +1,13 @@
 //! The `cron` tool, down to the port behind it. The bounds of the host are tried by a component that has none of its own.
 
-use crate::support::{self, World};
-use crate::tool_spawn::KINDS;
+use crate::support::{self, Reply, World};
+use crate::tool_spawn::{KINDS, told};
 use ringfence::authority::{DenialKind, Role};
 use ringfence::sandbox::ports::{JobEntry, Missed, Schedule};
 use ringfence::toolbox::ErrorKind;
 use serde_json::{Value, json};
 
-fn add(w: &World, more: Value) -> crate::support::Reply {
+fn add(w: &World, more: Value) -> Reply {
     let mut arguments = json!({ "action": "add", "message": "look at the mail" });
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     w.call("cron", arguments)
@@ -203,7 +203,7 @@ fn each_bound_of_cron_holds_before_the_port() {
         (json!({ "remove": "a\nb\u{1b}[2J" }), "NotFound: there is no scheduled job `a\\nb\\u{1b}[2J`"),
         (json!({ "remove": of(1000) }), "NotFound: there is no scheduled job `xxxx"),
     ] {
-        let (_, message) = call(&wrong).error();
+        let message = told(&call(&wrong));
         assert!(message.starts_with(why) && message.len() < 200, "{why}: {message}");
         assert_eq!(w.ports().everything(), Vec::<String>::new(), "{why}");
     }

@@ -6,8 +6,8 @@ use crate::support::{self, World};
 use ringfence::authority::{
     Access, Capability, CapabilitySet, Denial, DenialKind, Directories, Grant, Hosts, Profile, Rights, Role,
 };
-use ringfence::sandbox::CallError;
 use ringfence::sandbox::ports::{Answer, Courier, MainPorts, Outgoing, Receipt};
+use ringfence::sandbox::{CallError, requests};
 use ringfence::toolbox::{AUDIT_TARGET, Agent, Outcome, Ports};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -107,6 +107,21 @@ fn every_grant_is_the_least_that_the_tool_needs() {
             hosts: Hosts::none(),
         };
         assert_eq!(grant(tool), Grant(rights), "{tool}");
+    }
+}
+
+#[test]
+fn every_tool_imports_the_interface_that_it_is_granted_and_no_other() {
+    let w = World::new();
+    let toolbox = w.toolbox().read().unwrap();
+    for (tool, capability, _) in BUILT_IN {
+        let survey = &toolbox.find(tool).unwrap().0.component().unwrap().survey;
+        assert_eq!(requests(survey), CapabilitySet::of(&[capability]), "{tool}");
+        let ours: Vec<&str> =
+            survey.imports.iter().filter_map(|import| import.name.strip_prefix("ringfence:")).collect();
+        let own = format!("host/{capability}");
+        assert!(ours.iter().all(|name| *name == own || *name == "host/types"), "{tool}: {ours:?}");
+        assert_eq!(ours.contains(&own.as_str()), capability != Capability::Files, "{tool}: {ours:?}");
     }
 }
 

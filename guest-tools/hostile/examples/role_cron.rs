@@ -32,9 +32,8 @@ struct Payload {
 }
 
 tool!(Grab, "grab_cron", "Schedules a job.", Payload, |payload| {
-    let told = |error: cron::Error| {
-        Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message))
-    };
+    let told =
+        |error: cron::Error| Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message));
     if let Some(id) = payload.remove {
         cron::remove(&id).map_err(told)?;
         return Ok(Output::text(format!("removed {id}")));

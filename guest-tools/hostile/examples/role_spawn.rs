@@ -51,9 +51,8 @@ tool!(Grab, "grab_spawn", "Starts an agent.", Payload, |payload| {
         Some(most) => spawn::run(&request, most).map(|finished| finished.id),
         None => spawn::start(&request).map(|accepted| accepted.id),
     };
-    let id = id.map_err(|error| {
-        Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message))
-    })?;
+    let id =
+        id.map_err(|error| Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message)))?;
     Ok(Output::text(format!("started {id}")))
 });
 

@@ -36,12 +36,13 @@ tool!(Grab, "grab_tasks", "Cancels a run.", Payload, |payload| {
     let done = match payload.action.as_deref() {
         Some("status") => tasks::status(&id).map(|summary| format!("status {}", summary.id)),
         Some("result") => tasks::get_result(&id),
-        Some("wait") => tasks::wait(&payload.ids, payload.wait_ms).map(|all| format!("{} waited for", all.len())),
+        Some("wait") => {
+            tasks::wait(&payload.ids, payload.wait_ms).map(|all| format!("{} waited for", all.len()))
+        }
         _ => tasks::cancel(&id).map(|summary| format!("cancelled {}", summary.id)),
     };
-    let done = done.map_err(|error| {
-        Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message))
-    })?;
+    let done =
+        done.map_err(|error| Error::new(ErrorKind::Failed, format!("{:?}: {}", error.kind, error.message)))?;
     Ok(Output::text(done))
 });
 

@@ -62,9 +62,7 @@ impl Tool for Tasks {
 fn one(arguments: Arguments, action: &str) -> Result<String, Error> {
     match (given(arguments.id), <[String; 1]>::try_from(arguments.ids)) {
         (Some(id), _) | (None, Ok([id])) => Ok(id),
-        (None, Err(_)) => {
-            Err(Error::invalid(format!("{action} needs `id`, one task; `list` shows the ids")))
-        }
+        (None, Err(_)) => Err(Error::invalid(format!("{action} needs `id`, one task; `list` shows the ids"))),
     }
 }
 

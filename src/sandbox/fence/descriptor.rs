@@ -1,12 +1,13 @@
 //! The methods of a descriptor: those that the fence decides, and those that it hands on.
 
 use super::open::Wanted;
+use super::spot::Spot;
 use super::{Fence, listing, paths, stream};
 use crate::authority::DenialKind;
-use cap_primitives::fs::{FollowSymlinks, Metadata};
+use cap_primitives::fs::{DirOptions, FollowSymlinks, Metadata};
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
-use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntryStream, ErrorCode, Filesize,
     HostDescriptor, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
@@ -37,21 +38,19 @@ impl Fence<'_> {
     }
 
     /// What is at a path, without following a link; `None` for nothing.
-    pub(super) fn stat_nofollow(&mut self, dir: &Dir, plain: &str, path: &str) -> FsResult<Option<Metadata>> {
-        match cap_primitives::fs::stat(&dir.dir, plain.as_ref(), FollowSymlinks::No) {
+    pub(super) fn stat_nofollow(&mut self, spot: &Spot<'_>, path: &str) -> FsResult<Option<Metadata>> {
+        match cap_primitives::fs::stat(&spot.dir, spot.path(), FollowSymlinks::No) {
             Ok(stat) => Ok(Some(stat)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed(&error, path)),
         }
     }
 
-    /// Notes what an operation of the library below refused. It tells escapes and read-only directories by one code.
-    fn seen<T>(&mut self, result: FsResult<T>, changes: bool, dir: &Dir, path: &str) -> FsResult<T> {
+    /// Notes what looking by the library below refused.
+    fn seen<T>(&mut self, result: FsResult<T>, path: &str) -> FsResult<T> {
         result.inspect_err(|error| {
             if matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted)) {
-                let read_only = changes && dir.perms == FsPerms::ReadOnly;
-                let kind = if read_only { DenialKind::ReadOnly } else { DenialKind::OutsideWorkspace };
-                self.refusals.note(kind, path);
+                self.refusals.note(DenialKind::OutsideWorkspace, path);
             }
         })
     }
@@ -67,7 +66,7 @@ impl HostDescriptor for Fence<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<Handle> {
         let dir = self.dir(&handle)?;
-        let opened = self.open_below(&dir, &path, &Wanted { follow, open, flags })?;
+        let opened = self.open_below(&dir, &path, &Wanted { follow, open, flags, dates: false })?;
         Ok(self.wasi.table.push(opened)?)
     }
 
@@ -94,34 +93,35 @@ impl HostDescriptor for Fence<'_> {
 
     async fn symlink_at(&mut self, handle: Handle, target: String, path: String) -> FsResult<()> {
         let dir = self.dir(&handle)?;
-        let plain = paths::of_file(&path)?.to_owned();
+        let plain = paths::of_file(&path)?;
         if !paths::stays_below(&target) {
             return Err(self.refuse(DenialKind::LinkRefused, &format!("{path} -> {target}")));
         }
-        let made = self.wasi.symlink_at(handle, target, plain).await;
-        self.seen(made, true, &dir, &path)
+        let spot = self.spot(&dir, plain, &path)?;
+        let made = cap_primitives::fs::symlink(target.as_ref(), &spot.dir, spot.path());
+        made.map_err(|error| self.failed(&error, &path))
     }
 
     async fn create_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let dir = self.dir(&handle)?;
-        let plain = paths::plain(&path)?.0.to_owned();
-        let made = self.wasi.create_directory_at(handle, plain).await;
-        self.seen(made, true, &dir, &path)
+        let spot = self.spot(&dir, paths::plain(&path)?.0, &path)?;
+        let made = cap_primitives::fs::create_dir(&spot.dir, spot.path(), &DirOptions::new());
+        made.map_err(|error| self.failed(&error, &path))
     }
 
     async fn remove_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let dir = self.dir(&handle)?;
-        let plain = paths::plain(&path)?.0.to_owned();
-        let removed = self.wasi.remove_directory_at(handle, plain).await;
-        self.seen(removed, true, &dir, &path)
+        let spot = self.spot(&dir, paths::plain(&path)?.0, &path)?;
+        let removed = cap_primitives::fs::remove_dir(&spot.dir, spot.path());
+        removed.map_err(|error| self.failed(&error, &path))
     }
 
     async fn unlink_file_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let dir = self.dir(&handle)?;
-        let plain = paths::of_file(&path)?.to_owned();
-        self.temporaries.gone(&dir.dir, &plain);
-        let removed = self.wasi.unlink_file_at(handle, plain).await;
-        self.seen(removed, true, &dir, &path)
+        let spot = self.spot(&dir, paths::of_file(&path)?, &path)?;
+        self.temporaries.gone(&spot);
+        let removed = cap_primitives::fs::remove_file(&spot.dir, spot.path());
+        removed.map_err(|error| self.failed(&error, &path))
     }
 
     async fn set_times_at(
@@ -138,21 +138,20 @@ impl HostDescriptor for Fence<'_> {
         }
         // Opened and judged as for reading, and then set on what was opened: by its path it could be another file by then, and
         // a pipe would keep whoever opens it waiting. So the times of a link itself cannot be set.
-        let wanted = Wanted { follow, open: OpenFlags::empty(), flags: DescriptorFlags::READ };
+        let wanted = Wanted { follow, open: OpenFlags::empty(), flags: DescriptorFlags::READ, dates: true };
         let opened = self.open_below(&dir, &path, &wanted)?;
         let opened = self.wasi.table.push(opened)?;
-        let set = self.wasi.set_times(Resource::new_own(opened.rep()), accessed, modified).await;
+        let set = self.set_times(Resource::new_own(opened.rep()), accessed, modified).await;
         self.wasi.table.delete(opened)?;
         set
     }
 
     async fn stat_at(&mut self, handle: Handle, follow: PathFlags, path: String) -> FsResult<DescriptorStat> {
-        let dir = self.dir(&handle)?;
         let (plain, slash) = paths::plain(&path)?;
         // `link/` means what the link leads to.
         let follow = if slash { PathFlags::SYMLINK_FOLLOW } else { follow };
         let stat = self.wasi.stat_at(handle, follow, plain.to_owned()).await;
-        let stat = self.seen(stat, false, &dir, &path)?;
+        let stat = self.seen(stat, &path)?;
         if slash && stat.type_ != DescriptorType::Directory {
             return Err(ErrorCode::NotDirectory.into());
         }
@@ -160,10 +159,9 @@ impl HostDescriptor for Fence<'_> {
     }
 
     async fn readlink_at(&mut self, handle: Handle, path: String) -> FsResult<String> {
-        let dir = self.dir(&handle)?;
         let plain = paths::of_file(&path)?.to_owned();
         let target = self.wasi.readlink_at(handle, plain).await;
-        self.seen(target, false, &dir, &path)
+        self.seen(target, &path)
     }
 
     async fn metadata_hash_at(
@@ -172,10 +170,9 @@ impl HostDescriptor for Fence<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        let dir = self.dir(&handle)?;
         let plain = paths::plain(&path)?.0.to_owned();
         let hash = self.wasi.metadata_hash_at(handle, follow, plain).await;
-        self.seen(hash, false, &dir, &path)
+        self.seen(hash, &path)
     }
 
     // What works on something that is open already is handed on: it was judged when it was opened.
@@ -212,6 +209,13 @@ impl HostDescriptor for Fence<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
+        // A directory is opened for changes below it that are judged one by one; its own are judged here.
+        if let Some(directing) = &self.preopens.directing
+            && let Descriptor::Dir(dir) = self.wasi.table.get(&handle)?
+            && directing.whole(&dir.dir)?
+        {
+            return Err(self.refuse(DenialKind::Directing, "."));
+        }
         self.wasi.set_times(handle, accessed, modified).await
     }
 

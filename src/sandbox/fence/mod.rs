@@ -1,16 +1,20 @@
 //! The fence around files: the one implementation of `wasi:filesystem` that is linked.
 //!
 //! Resolving a path below a directory handle is the work of `cap-primitives`; the fence adds what a file tool must not do
-//! although it stays inside: open files with several names or devices, follow what would block, make links. Each refusal
-//! is written down with its kind, so that the host knows of a denial by its own observation and not by a guest's word.
+//! although it stays inside: open files with several names or devices, follow what would block, make links, or change what
+//! directs main without being main. Each refusal is written down with its kind, so that the host knows of a denial by its own
+//! observation and not by a guest's word.
 
 mod descriptor;
+mod directing;
+mod held;
 mod listing;
 mod open;
 mod paths;
 mod preopen;
 mod refusals;
 mod rename;
+mod spot;
 mod stream;
 mod temporary;
 

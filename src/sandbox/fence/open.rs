@@ -14,6 +14,8 @@ pub(super) struct Wanted {
     pub(super) follow: PathFlags,
     pub(super) open: OpenFlags,
     pub(super) flags: DescriptorFlags,
+    /// Whether it is opened for its times to be set, which is a change like another.
+    pub(super) dates: bool,
 }
 
 impl Fence<'_> {
@@ -34,14 +36,12 @@ impl Fence<'_> {
         ) {
             return Err(ErrorCode::Unsupported.into());
         }
-        if writes && dir.perms == FsPerms::ReadOnly {
-            return Err(self.refuse(DenialKind::ReadOnly, path));
-        }
         let reads = wanted.flags.contains(DescriptorFlags::READ) || !writes;
+        let new = creates && wanted.open.contains(OpenFlags::EXCLUSIVE);
         let mut options = OpenOptions::new();
         options.read(reads).write(writes);
         if creates {
-            if wanted.open.contains(OpenFlags::EXCLUSIVE) {
+            if new {
                 options.create_new(true);
             } else {
                 options.create(true);
@@ -51,8 +51,14 @@ impl Fence<'_> {
         options._cap_fs_ext_follow(if follow { FollowSymlinks::Yes } else { FollowSymlinks::No });
         // Never wait for the other end of a pipe, and never truncate before it is known what was opened.
         options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-        let opened = cap_primitives::fs::open(&dir.dir, plain.as_ref(), &options);
-        let file = opened.map_err(|error| self.failed(&error, path))?;
+        // What ends in no name is a directory, whose times are judged by its handle.
+        let (file, spot) = if writes || (wanted.dates && paths::last(plain).is_some()) {
+            let (file, spot) = self.open_spot(dir, plain, path, &mut options, (follow, new))?;
+            (file, Some(spot))
+        } else {
+            let opened = cap_primitives::fs::open(&dir.dir, plain.as_ref(), &options);
+            (opened.map_err(|error| self.failed(&error, path))?, None)
+        };
         let stat = rustix::fs::fstat(&file).map_err(std::io::Error::from)?;
         let mode = if writes { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
         match FileType::from_raw_mode(stat.st_mode) {
@@ -64,13 +70,16 @@ impl Fence<'_> {
                 if writes && stat.st_mode & 0o222 == 0 {
                     return Err(ErrorCode::Access.into());
                 }
-                if creates {
-                    self.temporaries.created(&dir.dir, plain);
+                if creates && let Some(spot) = &spot {
+                    self.temporaries.created(spot);
                 }
                 if truncates {
                     file.set_len(0)?;
                 }
-                Ok(Descriptor::File(File::new(file, dir.perms, mode, true)))
+                // What was opened for reading was not judged, and through it nothing changes.
+                let judged = spot.is_some() || self.preopens.directing.is_none();
+                let perms = if judged { dir.perms } else { FsPerms::ReadOnly };
+                Ok(Descriptor::File(File::new(file, perms, mode, true)))
             }
             _ => Err(self.refuse(DenialKind::SpecialFile, path)),
         }

@@ -25,6 +25,17 @@ pub(super) fn of_file(path: &str) -> Result<&str, ErrorCode> {
     }
 }
 
+/// A path's last name and what stands before it; `None` where the last part is no name.
+pub(super) fn last(plain: &str) -> Option<(&str, &str)> {
+    let (above, name) = match plain.rfind('/') {
+        // A path from the root of the host stays one.
+        Some(at) => plain.split_at(at.max(1)),
+        None => ("", plain),
+    };
+    let name = name.trim_start_matches('/');
+    (!matches!(name, "" | "." | "..")).then_some((above, name))
+}
+
 /// Whether a link with this target stays, by its text, below the directory that it is in.
 pub(super) fn stays_below(target: &str) -> bool {
     !target.is_empty()
@@ -45,6 +56,18 @@ mod tests {
         assert_eq!(plain("/").ok(), Some(("/", true)));
         assert!(plain("").is_err() && plain("a\0b").is_err());
         assert!(of_file("a/").is_err() && of_file("a").is_ok());
+    }
+
+    #[test]
+    fn the_last_name_is_a_name_or_nothing() {
+        assert_eq!(last("a"), Some(("", "a")));
+        assert_eq!(last("a/../b"), Some(("a/..", "b")));
+        assert_eq!(last("a//b"), Some(("a/", "b")));
+        assert_eq!(last("/a"), Some(("/", "a")));
+        assert_eq!(last("/a/b"), Some(("/a", "b")));
+        for path in ["/", "//", ".", "..", "a/.", "a/..", "a/"] {
+            assert_eq!(last(path), None, "{path}");
+        }
     }
 
     #[test]

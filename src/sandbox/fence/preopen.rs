@@ -1,5 +1,6 @@
 //! Directories to hand over, opened once: what is at the path later does not matter.
 
+use super::directing::Directing;
 use crate::authority::{Access, Directories};
 use crate::sandbox::error::SetupError;
 use rustix::fs::{FileType, Mode, OFlags};
@@ -31,16 +32,19 @@ pub struct Preopens {
     /// Where relative paths begin: the workspace, whether or not it is among the directories.
     pub(in crate::sandbox) cwd: Option<String>,
     pub(in crate::sandbox) dirs: Vec<Preopen>,
+    /// What the call may not change although it lies in these directories; `None` for main itself.
+    pub(super) directing: Option<Arc<Directing>>,
 }
 
 /// A device and an inode: what a directory is, whatever it is called.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 /// The directories that this process may hand over, each held open.
 #[derive(Debug, Default)]
 pub struct Opened {
     held: BTreeMap<PathBuf, (OwnedFd, Identity)>,
     workspace: PathBuf,
+    directing: Option<Arc<Directing>>,
 }
 
 /// A directory of the host's own that one caller may read: results of its that were too long to be shown, say. It is never
@@ -97,7 +101,17 @@ impl Opened {
             }
             held.insert(path.to_owned(), (opened, identity));
         }
-        Ok(Self { held, workspace: workspace.to_owned() })
+        let directing = match held.get(workspace) {
+            Some((opened, identity)) => {
+                let opened = opened.try_clone().map_err(|e| SetupError::Directory {
+                    path: workspace.display().to_string(),
+                    reason: e.to_string(),
+                })?;
+                Some(Arc::new(Directing::new(opened, *identity)))
+            }
+            None => None,
+        };
+        Ok(Self { held, workspace: workspace.to_owned(), directing })
     }
 
     /// The workspace's path.
@@ -106,7 +120,7 @@ impl Opened {
     }
 
     /// What a call with these rights is handed. `own` are the host's directories that its caller may read, as far as the
-    /// rights name them.
+    /// rights name them. `main` says that it is main itself who calls: everybody else can only read what directs main.
     ///
     /// # Errors
     ///
@@ -115,11 +129,16 @@ impl Opened {
         &self,
         rights: &Directories,
         own: &[Arc<OwnReadOnly>],
+        main: bool,
     ) -> Result<Arc<Preopens>, SetupError> {
         if let Some((above, below)) = rights.overlap() {
             return Err(overlapping(above, below));
         }
-        let mut preopens = Preopens { cwd: self.workspace.to_str().map(str::to_owned), dirs: Vec::new() };
+        let mut preopens = Preopens {
+            cwd: self.workspace.to_str().map(str::to_owned),
+            dirs: Vec::new(),
+            directing: self.directing.clone().filter(|_| !main),
+        };
         let mut seen: Vec<(Identity, &Path, Access)> = Vec::new();
         for (path, access) in rights.iter() {
             let error = |reason: String| SetupError::Directory { path: path.display().to_string(), reason };
@@ -177,7 +196,7 @@ fn open_dir(path: &Path) -> std::io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-fn identity_of(fd: &impl AsFd) -> std::io::Result<Identity> {
+pub(super) fn identity_of(fd: &impl AsFd) -> std::io::Result<Identity> {
     let stat = rustix::fs::fstat(fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return Err(std::io::Error::from(std::io::ErrorKind::NotADirectory));

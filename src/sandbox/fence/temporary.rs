@@ -1,5 +1,7 @@
 //! Temporary files of a write that did not come to its rename: they go with the call.
 
+use super::preopen::Identity;
+use super::spot::Spot;
 use cap_primitives::fs::remove_file;
 use std::fs::File;
 use std::path::Path;
@@ -14,26 +16,50 @@ const MOST: usize = 16;
 
 /// The temporary files of one call.
 #[derive(Debug, Default)]
-pub(in crate::sandbox) struct Temporaries(Vec<(Arc<File>, String)>);
+pub(in crate::sandbox) struct Temporaries(Vec<Temporary>);
+
+#[derive(Debug)]
+struct Temporary {
+    dir: Arc<File>,
+    path: String,
+    judged: Option<Identity>,
+}
+
+impl Temporary {
+    /// Whether it is the one there. A directory that was judged is known by what it is, since it is opened anew each time.
+    fn is_at(&self, spot: &Spot<'_>) -> bool {
+        let same = match spot.judged {
+            Some(at) => self.judged == Some(at),
+            None => Arc::ptr_eq(&self.dir, &spot.dir),
+        };
+        same && self.path == spot.name
+    }
+}
 
 impl Temporaries {
     /// Notes a file that was just created, if it is called like a temporary one.
-    pub(super) fn created(&mut self, dir: &Arc<File>, path: &str) {
-        let name = Path::new(path).file_name().and_then(|name| name.to_str());
+    pub(super) fn created(&mut self, spot: &Spot<'_>) {
+        let name = Path::new(spot.name.as_ref()).file_name().and_then(|name| name.to_str());
         if self.0.len() < MOST && name.is_some_and(|name| name.starts_with(TEMPORARY)) {
-            self.0.push((Arc::clone(dir), path.to_owned()));
+            let (dir, path) = (Arc::clone(&spot.dir), spot.name.as_ref().to_owned());
+            self.0.push(Temporary { dir, path, judged: spot.judged });
         }
     }
 
+    /// Whether this call made the file of that name in that directory.
+    pub(super) fn has(&self, dir: Identity, name: &str) -> bool {
+        self.0.iter().any(|temporary| temporary.judged == Some(dir) && temporary.path == name)
+    }
+
     /// Forgets a file that is gone or has its final name.
-    pub(super) fn gone(&mut self, dir: &Arc<File>, path: &str) {
-        self.0.retain(|(at, name)| !(Arc::ptr_eq(at, dir) && name == path));
+    pub(super) fn gone(&mut self, spot: &Spot<'_>) {
+        self.0.retain(|temporary| !temporary.is_at(spot));
     }
 }
 
 impl Drop for Temporaries {
     fn drop(&mut self) {
-        for (dir, path) in &self.0 {
+        for Temporary { dir, path, .. } in &self.0 {
             if let Err(error) = remove_file(dir, path.as_ref()) {
                 tracing::debug!("temporary file {path:?} stays: {error}");
             }

@@ -69,6 +69,8 @@ pub struct NewJob<'a> {
     pub rights: &'a str,
     /// The profile that it runs as.
     pub profile: &'a str,
+    /// The only tools that it is left, as JSON, where there are such.
+    pub tools: Option<&'a str>,
     /// The provider that is asked.
     pub provider: &'a str,
     /// The model that is asked.
@@ -112,6 +114,8 @@ pub struct JobRow {
     pub rights: String,
     /// The profile that it runs as.
     pub profile: String,
+    /// The only tools that it is left, as JSON, where there are such.
+    pub tools: Option<String>,
     /// The provider that is asked.
     pub provider: String,
     /// The model that is asked.

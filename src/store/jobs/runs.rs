@@ -89,6 +89,8 @@ const STEP: &str = "UPDATE jobs SET next = ?3, state = coalesce(?4, state), upda
 
 const RUNS: &str = "SELECT 1 FROM job_runs WHERE job = ?1 AND outcome = 'running'";
 
+const THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
+
 const ADD: &str = "INSERT INTO job_runs (job, due, until, times, outcome, reason, owner, began, ended)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
@@ -103,7 +105,7 @@ const COUNT: &str = "UPDATE jobs SET failures = iif(?2, failures + 1, 0) WHERE i
 
 /// What is asked for with every due time.
 #[cfg(test)]
-pub(in crate::store) const HOT: &[&str] = &[STEP, RUNS, ADD, FORGET, END, COUNT];
+pub(in crate::store) const HOT: &[&str] = &[STEP, RUNS, THERE, ADD, FORGET, END, COUNT];
 
 impl Store {
     /// Deals with due times of a job: writes rows about them and moves the job on to its `next` one, and to a state if one is
@@ -156,6 +158,37 @@ impl Store {
             }
             transaction.prepare_cached(FORGET)?.execute([job])?;
             Ok(Some(ids))
+        })
+    }
+
+    /// Writes down that a job is run now, whatever its due times: the row's id. `None`, and nothing written, when it runs
+    /// already or there is no such job.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; then nothing was.
+    pub fn begin_run(&self, job: &str, owner: &str, due: i64) -> Result<Option<i64>, StoreError> {
+        let at = now();
+        self.write(|transaction| {
+            if transaction.prepare_cached(RUNS)?.exists([job])?
+                || !transaction.prepare_cached(THERE)?.exists([job])?
+            {
+                return Ok(None);
+            }
+            let outcome = RunOutcome::Running.name();
+            let id = transaction.prepare_cached(ADD)?.insert(params![
+                job,
+                due,
+                due,
+                1,
+                outcome,
+                None::<&str>,
+                owner,
+                at,
+                None::<i64>
+            ])?;
+            transaction.prepare_cached(FORGET)?.execute([job])?;
+            Ok(Some(id))
         })
     }
 

@@ -34,7 +34,7 @@ macro_rules! columns {
     () => {
         "id, (SELECT w.path FROM workspaces w WHERE w.id = jobs.workspace), channel, chat, name, message, schedule, missed,
          rights, profile, provider, model, time_ms, max_tokens, silent, author, anchor, next, state, reason, failures,
-         created, updated"
+         created, updated, tools"
     };
 }
 pub(super) use columns;
@@ -74,9 +74,10 @@ impl Store {
             transaction
                 .prepare_cached(
                     "INSERT INTO jobs (id, workspace, channel, chat, name, message, schedule, missed, rights, profile,
-                     provider, model, time_ms, max_tokens, silent, author, anchor, next, state, failures, created, updated)
+                     provider, model, time_ms, max_tokens, silent, author, anchor, next, state, failures, created, updated,
+                     tools)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 'active', 0,
-                     ?19, ?19)",
+                     ?19, ?19, ?20)",
                 )?
                 .execute(params![
                     job.id,
@@ -98,6 +99,7 @@ impl Store {
                     job.anchor,
                     job.next,
                     now(),
+                    job.tools,
                 ])?;
             one(transaction, job.id)?.map(JobAdded::Added).ok_or(rusqlite::Error::QueryReturnedNoRows)
         })
@@ -220,5 +222,6 @@ pub(super) fn row_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         failures: small(row, 20)?,
         created: row.get(21)?,
         updated: row.get(22)?,
+        tools: text_if(row, 23)?,
     })
 }

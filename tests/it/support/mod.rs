@@ -2,6 +2,7 @@
 //! them, and eyes for everything outside.
 
 pub mod asking;
+pub mod clockwork;
 mod effects;
 mod guests;
 pub mod model;

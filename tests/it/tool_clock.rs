@@ -1,0 +1,164 @@
+//! The clock of calls that wait for other agents: longer than the ordinary one for the two built-in tools that do, and for
+//! nothing else.
+
+use crate::support::{self, World};
+use crate::tool_tasks::summary;
+use ringfence::authority::{Flags, Profile, Rights, Role};
+use ringfence::sandbox::ports::{
+    Accepted, Answer, Courier, Execution, Finished, MainPorts, Outgoing, Receipt, Request, Spawner, Summary,
+};
+use ringfence::sandbox::{CallError, LimitKind};
+use ringfence::toolbox::{Agent, Outcome, Ports, text_of};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The ordinary time of a call here: longer than the machine needs for one that does not wait.
+const ORDINARY: Duration = Duration::from_secs(1);
+
+/// A spawner that does not answer until it is told to, and says when it is asked and when its answer is given up; and a
+/// courier that never answers.
+#[derive(Debug, Default, Clone)]
+struct Slow(Arc<Signals>);
+
+#[derive(Debug, Default)]
+struct Signals {
+    asked: Notify,
+    release: Notify,
+    dropped: Notify,
+}
+
+struct Says<'a>(&'a Notify);
+
+impl Drop for Says<'_> {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+impl Slow {
+    fn later<'a, T: Send + 'a>(&'a self, value: T) -> Answer<'a, T> {
+        Box::pin(async move {
+            let _says = Says(&self.0.dropped);
+            self.0.asked.notify_one();
+            self.0.release.notified().await;
+            Ok(value)
+        })
+    }
+}
+
+impl Courier for Slow {
+    fn send(&self, _: Outgoing) -> Answer<'_, Receipt> {
+        Box::pin(std::future::pending())
+    }
+}
+
+impl Spawner for Slow {
+    fn start(&self, _: Request) -> Answer<'_, Accepted> {
+        self.later(Accepted { id: "12345678".into(), label: "slow".into() })
+    }
+    fn run(&self, _: Request, _: u32) -> Answer<'_, Finished> {
+        let (id, label) = ("12345678".into(), "slow".into());
+        self.later(Finished { id, label, execution: Execution::Succeeded, text: "at last".into() })
+    }
+    fn list(&self) -> Answer<'_, Vec<Summary>> {
+        self.later(Vec::new())
+    }
+    fn status(&self, id: String) -> Answer<'_, Summary> {
+        self.later(summary(&id, Execution::Running))
+    }
+    fn result(&self, _: String) -> Answer<'_, String> {
+        self.later("at last".into())
+    }
+    fn cancel(&self, id: String) -> Answer<'_, Summary> {
+        self.later(summary(&id, Execution::Cancelled))
+    }
+    fn wait(&self, ids: Vec<String>, _: u32) -> Answer<'_, Vec<Summary>> {
+        self.later(ids.iter().map(|id| summary(id, Execution::Succeeded)).collect())
+    }
+}
+
+fn slow_agent(w: &World, slow: &Slow) -> Agent {
+    let ports = MainPorts {
+        courier: Arc::new(slow.clone()),
+        spawner: Arc::new(slow.clone()),
+        ..w.ports().main_ports()
+    };
+    let flags = Flags(Rights::all());
+    Agent::new("test", Profile::plain(Role::Main), w.root(), flags, Ports::Main(Arc::new(ports))).unwrap()
+}
+
+/// The calls that may wait, and what each gives in the end.
+fn waiting_calls() -> [(&'static str, String, &'static str); 2] {
+    [
+        ("spawn", json!({ "task": "x", "wait": true }).to_string(), "at last"),
+        ("tasks", json!({ "action": "wait", "id": "a1b2c3d4" }).to_string(), "succeeded"),
+    ]
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+/// Nothing here is timed: while one call waits in its port, another one runs into the ordinary bound.
+#[test]
+fn a_wait_outlasts_the_ordinary_time_of_a_call_and_no_other_tool_does() {
+    let w = World::new().with_timeout(ORDINARY);
+    // Compiled before anything is waited for.
+    for (tool, arguments) in [("spawn", json!({ "task": "x" })), ("tasks", json!({ "action": "list" }))] {
+        w.call(tool, arguments).text();
+    }
+    for (tool, arguments, said) in waiting_calls() {
+        let slow = Slow::default();
+        let agent = slow_agent(&w, &slow);
+        let toolbox = w.toolbox().read().unwrap();
+        block_on(async {
+            let ordinary = async {
+                slow.0.asked.notified().await;
+                let ended = toolbox.call(&agent, "message", r#"{"content":"hello"}"#).await.outcome;
+                let limit = matches!(ended, Outcome::Ended(CallError::Limit(LimitKind::Time)));
+                assert!(limit, "{tool}: {ended:?}");
+                slow.0.release.notify_one();
+            };
+            let (waited, ()) = tokio::join!(toolbox.call(&agent, tool, &arguments), ordinary);
+            match waited.outcome {
+                Outcome::Done(output) => assert!(text_of(&output.content).contains(said), "{tool}"),
+                other => panic!("{tool}: {other:?}"),
+            }
+        });
+    }
+}
+
+#[test]
+fn a_wait_that_nobody_waits_for_leaves_its_port_at_once() {
+    let w = World::new();
+    for (tool, arguments, _) in waiting_calls() {
+        let slow = Slow::default();
+        let agent = slow_agent(&w, &slow);
+        let toolbox = w.toolbox().read().unwrap();
+        block_on(async {
+            tokio::select! {
+                biased;
+                () = slow.0.asked.notified() => {}
+                reply = toolbox.call(&agent, tool, &arguments) => panic!("{tool}: {reply:?}"),
+            }
+            // Without it the port would be held for 310 seconds, and the test with it.
+            slow.0.dropped.notified().await;
+        });
+    }
+}
+
+/// Only the built-in tools have the longer clock: another component at the same interface does not wait longer.
+#[test]
+fn a_component_that_comes_from_elsewhere_keeps_the_ordinary_time() {
+    let w = World::new().with_timeout(ORDINARY);
+    w.component(&support::hostile("role_spawn"), &["spawn"]);
+    w.call("grab_spawn", json!({ "text": "x" })).text();
+    let slow = Slow::default();
+    let agent = slow_agent(&w, &slow);
+    let toolbox = w.toolbox().read().unwrap();
+    let ended = block_on(toolbox.call(&agent, "grab_spawn", r#"{"text":"x","wait_ms":300000}"#)).outcome;
+    assert!(matches!(ended, Outcome::Ended(CallError::Limit(LimitKind::Time))), "{ended:?}");
+    block_on(slow.0.dropped.notified());
+}
