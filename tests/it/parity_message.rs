@@ -1,6 +1,7 @@
 //! Parity M: messages to people, what they may carry and where they may go.
 
-use super::support::{Program, world};
+use super::attack::world;
+use super::support::Program;
 use ringfence::authority::Role;
 use ringfence::bus::{Bus as _, Letterbox, Local, Post, Sender};
 use ringfence::sandbox::ports::{Courier, ErrorKind, Outgoing};
