@@ -1,13 +1,13 @@
 //! `ringfence serve`, as a program: what waits is run, each result is told once, and whatever ends it loses nothing.
 
-use crate::support::{Program, Ran, Seed, until};
+use crate::support::{Going, Program, Ran, Seed, until};
 use ringfence::provider::Message;
 use ringfence::session::{Session, SessionKey};
 use ringfence::store::{Delivery, Execution, LetterFilter, NewLetter, TaskEnd, Workspace};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 /// What the model says to an announcement, and in a run.
 const MENDS: &str = r#"
@@ -30,14 +30,6 @@ fn at(program: &Program) -> String {
 fn served(ran: &Ran) -> &str {
     assert_eq!(ran.code, 0, "{ran:?}");
     &ran.stdout
-}
-
-fn start(program: &Program, arguments: &[&str]) -> Child {
-    program.command().args(arguments).spawn().unwrap()
-}
-
-fn end(child: Child) -> Ran {
-    Ran::of(child.wait_with_output().unwrap())
 }
 
 /// Processes that have this program's home in their environment.
@@ -100,7 +92,7 @@ fn two_at_once_tell_each_result_once() {
     for chat in chats {
         seed.task(&format!("{chat}{chat}{chat}{chat}2222"), chat, "Mend the fence.");
     }
-    let both = [start(&program, &ONCE), start(&program, &ONCE)].map(end);
+    let both = [Going::start(&program, &ONCE), Going::start(&program, &ONCE)].map(Going::end);
     // Whichever ended first may have left something to tell to the other alone; together they told all.
     let printed: String = both.iter().map(served).collect();
     for chat in chats {
@@ -125,12 +117,12 @@ fn told_to_end_it_ends_its_runs_and_the_next_start_says_so_once() {
         ));
         let seed = Seed::of(&program);
         seed.task("aaaa2222", "a", "Mend the fence slowly.");
-        let serving = start(&program, &["serve"]);
+        let mut serving = Going::start(&program, &["serve"]);
         until("the run", || (seed.row("aaaa2222").execution == Execution::Running).then_some(()));
         // One more waits and is nobody's; it is left as it is.
         seed.task("bbbb2222", "b", "Mend the gate.");
-        kill_process(Pid::from_child(&serving), signal).unwrap();
-        let ran = end(serving);
+        serving.signal(signal);
+        let ran = serving.end();
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{ran:?}");
         assert_eq!(processes(&program), 0);
         let row = seed.row("aaaa2222");
@@ -163,10 +155,10 @@ fn killed_its_runs_are_lost_and_the_next_start_says_so_once() {
     ));
     let seed = Seed::of(&program);
     seed.task("aaaa2222", "a", "Mend the fence slowly.");
-    let mut serving = start(&program, &["serve"]);
+    let mut serving = Going::start(&program, &["serve"]);
     until("the run", || (seed.row("aaaa2222").execution == Execution::Running).then_some(()));
-    serving.kill().unwrap();
-    serving.wait().unwrap();
+    serving.signal(Signal::KILL);
+    assert_eq!(serving.code(), -1);
     assert_eq!(served(&program.run(&ONCE)), format!("cli:a ({}) answer:\n  It is lost.\n", at(&program)));
     let row = seed.row("aaaa2222");
     assert_eq!((row.execution, row.delivery), (Execution::Lost, Delivery::Delivered));
@@ -180,15 +172,15 @@ fn a_slow_turn_delays_no_other_session() {
     ));
     let seed = Seed::of(&program);
     seed.task("aaaa2222", "a", "Mend it slowly.");
-    let mut serving = start(&program, &["serve"]);
+    let mut serving = Going::start(&program, &["serve"]);
     until("the turn", || (seed.told("a", "task:aaaa2222").0 == 1).then_some(()));
     seed.task("bbbb2222", "b", "Mend it.");
-    let mut stdout = BufReader::new(serving.stdout.take().unwrap());
+    let mut stdout = BufReader::new(serving.stdout());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, format!("cli:b ({}) answer:\n", at(&program)));
-    kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
-    assert_eq!(serving.wait().unwrap().code(), Some(143));
+    serving.signal(Signal::TERM);
+    assert_eq!(serving.code(), 143);
     // The turn was not made; what it was to be about is told all the same, once.
     let told = program.run(&ONCE);
     assert_eq!(served(&told).matches("cli:a").count(), 1, "{told:?}");
@@ -276,7 +268,7 @@ fn told_to_end_while_nobody_reads_it_ends_and_does_not_say_that_it_was_read() {
     let here = Workspace::at(&seed.workspace);
     // More than a pipe holds.
     seed.store.put_letter(&letter(&here, "a", &"Hello. ".repeat(100_000))).unwrap();
-    let serving = start(&program, &["serve"]);
+    let mut serving = Going::start(&program, &["serve"]);
     let printing = |seed: &Seed| {
         let process = seed.store.processes().unwrap().first().map(|process| process.id.clone())?;
         // It is in somebody's hands.
@@ -285,10 +277,8 @@ fn told_to_end_while_nobody_reads_it_ends_and_does_not_say_that_it_was_read() {
         others.is_empty().then_some(process)
     };
     until("the letter", || printing(&seed));
-    kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
-    let mut serving = serving;
-    let code = until("the end", || serving.try_wait().unwrap());
-    assert_eq!(code.code(), Some(143));
+    serving.signal(Signal::TERM);
+    assert_eq!(serving.code(), 143);
     let ran = program.run(&ONCE);
     assert!(served(&ran).contains("may have been shown before"), "{}", ran.stdout.len());
     assert_eq!(served(&program.run(&ONCE)), "");

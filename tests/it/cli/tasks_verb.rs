@@ -1,9 +1,9 @@
 //! `ringfence tasks`: what is said of a task is so, what is done to it happens, and what is told to type can be typed.
 
-use crate::support::{Program, Ran, Seed, until};
+use crate::support::{Going, Program, Ran, Seed, until};
 use clap::Parser as _;
 use ringfence::store::{CancelAsked, Delivery, Execution, Recorded, TaskEnd};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::json;
 
 const LOOKS: &str = r#"
@@ -254,7 +254,7 @@ fn what_runs_elsewhere_is_ended_by_its_process() {
     let (program, seed) = place();
     for (id, flag) in [("aaaa2222", None), ("bbbb2222", Some("--no-wait"))] {
         seed.task(id, "a", "Mend it slowly.");
-        let mut serving = program.command().arg("serve").spawn().unwrap();
+        let mut serving = Going::start(&program, &["serve"]);
         until("the run", || (seed.row(id).execution == Execution::Running).then_some(()));
         let mut arguments = vec!["tasks", "cancel", id];
         arguments.extend(flag);
@@ -264,8 +264,8 @@ fn what_runs_elsewhere_is_ended_by_its_process() {
         assert_eq!(ran.stderr.contains("is cancelled"), flag.is_none(), "{ran:?}");
         let row = until("the end", || Some(seed.row(id)).filter(|row| row.execution.ended()));
         assert_eq!((row.execution, row.reason.as_deref()), (Execution::Cancelled, Some("a person ended it")));
-        kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
-        assert_eq!(serving.wait().unwrap().code(), Some(143));
+        serving.signal(Signal::TERM);
+        assert_eq!(serving.code(), 143);
     }
 }
 
@@ -297,14 +297,14 @@ fn ctrl_c_ends_what_is_run_again_here() {
     let (program, seed) = place();
     seed.task("aaaa2222", "a", "Mend it slowly.");
     assert!(matches!(seed.store.cancel_task("aaaa2222", "x").unwrap(), CancelAsked::Ended(_)));
-    let child = program.command().args(["tasks", "retry", "--wait", "aaaa2222"]).spawn().unwrap();
+    let mut going = Going::start(&program, &["tasks", "retry", "--wait", "aaaa2222"]);
     let running = || {
         let id = seed.store.task_ids("", 1).unwrap().remove(0);
         (seed.row(&id).execution == Execution::Running).then_some(id)
     };
     let id = until("the run", running);
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
+    going.signal(Signal::INT);
+    let ran = going.end();
     assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{ran:?}");
     let row = seed.row(&id);
     assert_eq!((row.execution, row.delivery), (Execution::Cancelled, Delivery::Delivered));

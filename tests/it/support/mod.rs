@@ -20,7 +20,7 @@ pub use model::{Model, Says};
 pub use program::{Program, Ran};
 pub use recorder::Recorder;
 pub use reply::Reply;
-pub use seed::{Seed, until};
+pub use seed::{Going, Seed, until};
 pub use stage::Stage;
 pub use terminal::Terminal;
 pub use world::{Conversation, World, code_cache};

@@ -1,12 +1,14 @@
 //! Background work that is on record before the program starts.
 
-use super::Program;
+use super::{Program, Ran};
 use ringfence::authority::{Access, CapabilitySet, Directories, Hosts, Rights};
 use ringfence::config::{Dirs, Presence};
 use ringfence::session::{Session, SessionKey};
 use ringfence::store::{NewProcess, NewTask, Recorded, Store, TaskRow, Workspace};
 use ringfence::tasks::TurnOf;
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -103,5 +105,46 @@ impl Seed {
         let count = (0..rows.len()).filter(|at| of(*at)).count();
         let behind = (0..rows.len()).find(|at| of(*at)).map_or(rows.len(), |at| at + 1);
         (count, rows[behind..].iter().map(|kept| kept.message.text()).collect())
+    }
+}
+
+/// The program at work. A test that fails leaves none behind.
+pub struct Going(Option<Child>);
+
+impl Going {
+    pub fn start(program: &Program, arguments: &[&str]) -> Self {
+        Self(Some(program.command().args(arguments).spawn().unwrap()))
+    }
+
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    pub fn signal(&mut self, signal: Signal) {
+        kill_process(Pid::from_child(self.child()), signal).unwrap();
+    }
+
+    pub fn stdout(&mut self) -> ChildStdout {
+        self.child().stdout.take().unwrap()
+    }
+
+    /// What it ended with, without reading what it says.
+    pub fn code(&mut self) -> i32 {
+        let status = until("the end", || self.child().try_wait().unwrap());
+        status.code().unwrap_or(-1)
+    }
+
+    /// What it came to, when it has ended.
+    pub fn end(mut self) -> Ran {
+        Ran::of(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
