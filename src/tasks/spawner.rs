@@ -391,7 +391,7 @@ impl Spawner for Bound {
                 self.inner.cancel_waiting(&row.id, &self.place(), reason);
             } else if let Some(stop) = running {
                 stop.send_replace(Some(reason.to_owned()));
-                self.until_ended(&[row.id.clone()], Duration::MAX).await?;
+                self.until_ended(std::slice::from_ref(&row.id), Duration::MAX).await?;
             } else if let Err(problem) = self.inner.store.cancel_task(&row.id, reason) {
                 return Err(error(ErrorKind::Failed, problem.to_string()));
             }

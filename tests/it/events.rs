@@ -47,6 +47,7 @@ fn all() -> Vec<What> {
             retryable: true,
         },
         What::TurnFinished { outcome: text(), text: text(), iterations: 1, usage, denied: vec![text()] },
+        What::TaskUpdated { id: text(), label: text(), state: text(), text: text() },
     ];
     let known = all.iter().map(number).collect::<BTreeSet<_>>();
     assert_eq!(known, (0..14).collect(), "one of each");

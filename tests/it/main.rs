@@ -60,6 +60,7 @@ mod run;
 mod schedule_due;
 mod schedule_service;
 mod scripted;
+mod serve;
 mod sessions;
 mod store;
 mod store_jobs;
