@@ -74,8 +74,8 @@ struct State {
     running: HashMap<String, Running>,
     /// How many of each session run.
     running_of: HashMap<Place, u64>,
-    /// From whose purse something was set aside for a run, and how much.
-    aside: HashMap<String, (Purse, Means)>,
+    /// From whose purse something was set aside for a run.
+    aside: HashMap<String, Purse>,
     /// What has ended and waits to be announced, by the session that it belongs to.
     arrived: HashMap<Place, VecDeque<Announcement>>,
     /// Sessions whose arrivals somebody sees to, and how many do.
@@ -328,16 +328,16 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A run of this process's has ended, and its row says so.
-    fn over(&self, row: &TaskRow) {
+    /// A run of this process's has ended, and its row says so. `left` of what was set aside for it goes back.
+    fn over(&self, row: &TaskRow, left: Means) {
         let announcement = Announcement::of(row, Standing::New);
         if let Some(listener) = self.listener.get() {
             listener(&announcement);
         }
         let mut state = self.state();
         state.stopped(&row.id);
-        if let Some((purse, aside)) = state.aside.remove(&row.id) {
-            purse.put_back(announce::left_of(row, aside));
+        if let Some(purse) = state.aside.remove(&row.id) {
+            purse.put_back(left);
         }
         // Whoever waits for it within its own call looks by itself.
         if !state.inline.contains_key(&row.id) {
@@ -351,7 +351,7 @@ impl Inner {
     /// Ends a run that has not begun.
     fn cancel_waiting(&self, id: &str, place: &Place, reason: &str) {
         match self.store.cancel_task(id, reason) {
-            Ok(crate::store::CancelAsked::Ended(row)) => self.over(&row),
+            Ok(crate::store::CancelAsked::Ended(row)) => self.over(&row, run::set_aside(&row)),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!("task {id} of {} cannot be cancelled: {error}", place.1);

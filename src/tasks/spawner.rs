@@ -171,7 +171,7 @@ impl Bound {
                 let claim = if wait { Inline::claim(&self.inner, &row.id, &origin.turn) } else { None };
                 if self.inner.hands == Hands::Own {
                     let mut state = self.inner.state();
-                    state.aside.insert(row.id.clone(), (origin.purse.clone(), aside));
+                    state.aside.insert(row.id.clone(), origin.purse.clone());
                     state.queue.push(self.place(), row.id.clone());
                     drop(state);
                     self.inner.kick.notify_one();

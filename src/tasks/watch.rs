@@ -77,7 +77,7 @@ fn gone(inner: &Inner, id: &str) {
         && row.execution.ended()
         && row.owner.as_deref() == Some(inner.presence.id())
     {
-        inner.over(&row);
+        inner.over(&row, run::set_aside(&row));
     }
 }
 
