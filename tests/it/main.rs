@@ -25,6 +25,7 @@ mod bus;
 mod cache;
 mod cases;
 mod chat;
+mod chat_background;
 mod cli;
 mod compile_fail;
 mod compiler;
