@@ -12,6 +12,7 @@ mod reply;
 mod stage;
 mod terminal;
 mod world;
+pub mod yard;
 
 pub use effects::Snapshot;
 pub use guests::{hostile, wat};
