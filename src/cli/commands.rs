@@ -5,7 +5,8 @@ use super::exit::Exit;
 use super::open::Stop;
 use super::slash::{Slash, help};
 use super::status::Status;
-use crate::provider::{Message, Speaker};
+use crate::provider::Speaker;
+use crate::session::Kept;
 
 /// Characters of a message in `/history`.
 const SHOWN: usize = 200;
@@ -91,7 +92,7 @@ impl Chat {
     fn history(&self, most: usize) -> Result<(), Stop> {
         let history = self
             .talk
-            .with_session(crate::session::Session::history)?
+            .with_session(crate::session::Session::history_rows)?
             .map_err(|error| Stop(error.to_string(), Exit::Failed))?;
         let shown: Vec<String> = history.iter().filter_map(line).collect();
         let skip = shown.len().saturating_sub(most);
@@ -105,8 +106,12 @@ impl Chat {
     }
 }
 
-/// One line of the history; nothing for messages that only carry results.
-fn line(message: &Message) -> Option<String> {
+/// One line of the history; nothing for messages that only carry results. What the host put in is named, since nobody said it.
+fn line(kept: &Kept) -> Option<String> {
+    if let Some(source) = &kept.source {
+        return Some(format!("host: [{}]", source.replacen(':', " ", 1)));
+    }
+    let message = &kept.message;
     let text = message.text();
     let text = text.trim();
     if text.is_empty() {

@@ -33,8 +33,12 @@ impl Inline {
 impl Drop for Inline {
     /// Whoever stopped waiting without a result hears of it as everybody does.
     fn drop(&mut self) {
-        if self.inner.state().inline.remove(&self.id).is_none() {
-            return;
+        {
+            let mut state = self.inner.state();
+            // Whoever ends a run that is still on its way tells of it.
+            if state.inline.remove(&self.id).is_none() || state.running.contains_key(&self.id) {
+                return;
+            }
         }
         if let Ok(Some(row)) = self.inner.store.task(&self.id)
             && row.execution.ended()

@@ -339,8 +339,9 @@ impl Inner {
         if let Some(purse) = state.aside.remove(&row.id) {
             purse.put_back(left);
         }
-        // Whoever waits for it within its own call looks by itself.
-        if !state.inline.contains_key(&row.id) {
+        // Whoever waits for it within its own call looks by itself, and may have seen it already.
+        let given = state.given.values().any(|ids| ids.contains(&row.id));
+        if !given && !state.inline.contains_key(&row.id) {
             state.arrived.entry(origin::place_of(row)).or_default().push_back(announcement);
         }
         drop(state);

@@ -13,6 +13,7 @@ mod seed;
 mod stage;
 mod terminal;
 mod world;
+pub mod yard;
 
 pub use effects::Snapshot;
 pub use guests::{hostile, wat};
