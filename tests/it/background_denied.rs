@@ -2,12 +2,12 @@
 //! and components that import the interfaces themselves. Each is tried by a call and by a scripted model in a real run, leaves
 //! the store as it was, and has its effect as main.
 
-use crate::support::yard::{At, Effects, HANGS, Process, Yard, request};
+use crate::support::yard::{At, Effects, HANGS, Process, Yard, buried, request};
 use crate::support::{self, World};
 use ringfence::authority::{Capability, CapabilitySet, DenialKind, Profile, Rights, Role};
 use ringfence::store::Execution;
 use ringfence::tasks::transcript;
-use ringfence::toolbox::{Outcome, escape_controls};
+use ringfence::toolbox::{Outcome, one_line};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -62,15 +62,21 @@ const HOSTILE: [(&str, &str); 6] = [
     ("role_all", "grab_all"),
 ];
 
+/// What is asked of a run that should not be.
+const BELOW: &str = "from below";
+
+/// What is said at the end.
+const LAST: &str = "That was all.";
+
 /// Arguments with which that would have an effect; `victim` is a run of the session.
 fn arguments(tool: &str, victim: &str) -> Value {
     match tool {
         "message" => json!({ "content": "from below" }),
-        "spawn" => json!({ "task": "hang from below" }),
+        "spawn" => json!({ "task": buried(BELOW) }),
         "tasks" => json!({ "action": "cancel", "id": victim }),
         "cron" => json!({ "action": "add", "message": "from below", "every_seconds": 3600 }),
         "grab_tasks" | "grab_all" => json!({ "text": victim }),
-        "grab_spawn" => json!({ "text": "hang from below" }),
+        "grab_spawn" => json!({ "text": buried(BELOW) }),
         _ => json!({ "text": "from below" }),
     }
 }
@@ -193,13 +199,14 @@ fn what_passes_for_a_name_is_no_tool_for_anybody_and_reaches_nothing() {
     process.close();
 }
 
-/// One reply with all of these calls, and a last word.
-fn tries(to: &str, calls: &[(String, Value)]) -> String {
+/// Replies with all of these calls, a last word, and one to whatever was started.
+fn tries(calls: &[(String, Value)]) -> String {
     let calls: Vec<Value> =
         calls.iter().map(|(name, arguments)| json!({ "name": name, "arguments": arguments })).collect();
+    let mut replies = vec![json!({ "user": BELOW, "text": "Done below.", "repeat": true })];
     // In batches: a reply has only so many calls.
-    let mut replies: Vec<Value> = calls.chunks(8).map(|some| json!({ "user": to, "calls": some })).collect();
-    replies.push(json!({ "user": to, "text": "That was all.", "repeat": true }));
+    replies.extend(calls.chunks(8).map(|some| json!({ "calls": some })));
+    replies.push(json!({ "text": LAST, "repeat": true }));
     toml::to_string(&json!({ "reply": replies })).unwrap()
 }
 
@@ -219,7 +226,7 @@ fn play(
             (name.clone(), if exact { arguments(name, victim) } else { arguments_nearly(name, victim) })
         })
         .collect();
-    let (yard, process, _) = stage(&tries("try everything", &calls), components);
+    let (yard, process, _) = stage(&tries(&calls), components);
     let before = yard.effects();
     let session = run(&yard, &process, profile);
     let after = yard.effects();
@@ -235,14 +242,14 @@ fn in_a_background_run(yard: &Yard, process: &Process, profile: &Profile) -> Str
     request.max_iterations = Some(15);
     let ended = process.run(&at, request);
     assert_eq!(ended.execution, Execution::Succeeded, "{}", ended.text);
-    assert_eq!(ended.row.result.as_deref(), Some("That was all."));
+    assert_eq!(ended.row.result.as_deref(), Some(LAST));
     transcript(&ended.id).to_string()
 }
 
 fn in_an_unattended_turn(yard: &Yard, process: &Process, profile: &Profile) -> String {
     let rights = yard.rights().meet(&profile.rights);
     let end = process.unattended(yard, "alone", (profile, &rights), "try everything");
-    assert_eq!(end.text, "That was all.");
+    assert_eq!(end.text, LAST);
     "alone".to_owned()
 }
 
@@ -254,7 +261,7 @@ fn all_names() -> Vec<String> {
 fn assert_all_refused(calls: &[(String, String)], names: &[String], denied: &[&str], kind: DenialKind) {
     assert_eq!(calls.len(), names.len(), "{calls:?}");
     for name in names {
-        let written = escape_controls(name);
+        let written = one_line(name);
         let (_, how) = calls.iter().find(|(tool, _)| tool == name || *tool == written).unwrap_or_else(|| {
             panic!("{name:?} was not called: {calls:?}");
         });
@@ -285,8 +292,14 @@ fn in_a_turn_that_nobody_watches_a_narrowed_main_gets_nothing_of_mains() {
         assert_all_refused(&calls, &all_names(), &MAINS, DenialKind::Withheld);
         assert_eq!((&after.jobs, &after.tasks), (&before.jobs, &before.tasks), "{}", profile.name);
         // What it said in the end is a letter, since nobody was there.
-        assert_eq!(after.letters, ["That was all."]);
+        assert_eq!(after.letters, [LAST]);
     }
+}
+
+/// The message arrived. A turn about the run that was started too may have had an answer of its own.
+fn assert_wrote(after: &Effects) {
+    assert_eq!(after.letters[0], "from below");
+    assert!(after.letters[1..].iter().all(|letter| letter == LAST), "{:?}", after.letters);
 }
 
 #[test]
@@ -296,7 +309,7 @@ fn in_a_scheduled_turn_everything_is_there_but_the_schedule() {
     assert_all_refused(&calls, &names, &["cron"], DenialKind::Withheld);
     assert_eq!(after.jobs, before.jobs);
     // The other names did reach their ports.
-    assert_eq!(after.letters, ["from below"], "who wrote has answered");
+    assert_wrote(&after);
     assert_eq!(after.tasks.len(), before.tasks.len() + 1);
     let how = |name: &str| calls.iter().find(|(tool, _)| tool == name).unwrap().1.clone();
     assert_eq!((how("message"), how("spawn")), ("done".to_owned(), "done".to_owned()));
@@ -377,6 +390,6 @@ fn escape_134_in_a_real_run_a_component_that_imports_what_is_mains_does_not_link
     let (calls, before, after) = play(&Profile::cron(), &names, &hostile_components(), in_an_unattended_turn);
     assert_all_refused(&calls, &names, &["grab_cron", "grab_all"], DenialKind::Withheld);
     assert_eq!(after.jobs, before.jobs);
-    assert_eq!(after.letters, ["from below"]);
+    assert_wrote(&after);
     assert_eq!(after.tasks.len(), before.tasks.len() + 1);
 }

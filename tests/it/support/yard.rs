@@ -11,7 +11,7 @@ use ringfence::sandbox::ports::{Error, MainPorts, Request, Spawner, Unavailable}
 use ringfence::sandbox::{Limits, MAX_COMPONENT, Opened};
 use ringfence::schedule;
 use ringfence::session::{Kept, Session, SessionKey};
-use ringfence::store::{AuditFilter, JobFilter, Store, TaskFilter, TaskRow};
+use ringfence::store::{AuditFilter, Execution, JobFilter, Store, TaskFilter, TaskRow};
 use ringfence::tasks::{Announcement, Hands, House, Origin, Place, Tasks, TurnOf, Unattended};
 use ringfence::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl House for Gate {
 
 /// A workspace and a store.
 pub struct Yard {
-    temp: tempfile::TempDir,
+    _temp: tempfile::TempDir,
     pub store: Arc<Store>,
     pub ground: Ground,
 }
@@ -69,7 +69,7 @@ pub struct At {
 /// Everything in the store that a tool could have put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effects {
-    /// `id execution` of every run.
+    /// Every run, and whether somebody ended it.
     pub tasks: Vec<String>,
     pub jobs: Vec<String>,
     pub letters: Vec<String>,
@@ -121,7 +121,7 @@ impl Yard {
         }
         let parts = (Arc::new(toolbox), Arc::new(config));
         let ground = Ground::new(parts, (dirs, workspace), Arc::clone(&store), Client::new());
-        Self { temp, store, ground }
+        Self { _temp: temp, store, ground }
     }
 
     /// A process that runs what is started in it.
@@ -139,10 +139,6 @@ impl Yard {
             Tasks::open(&self.store, Arc::new(gate), (dirs, presence, "run"), how).unwrap()
         };
         Process { runtime, tasks, begun, panics }
-    }
-
-    pub fn root(&self) -> &Path {
-        self.temp.path()
     }
 
     pub fn workspace(&self) -> &Path {
@@ -194,7 +190,10 @@ impl Yard {
     }
 
     pub fn effects(&self) -> Effects {
-        let tasks = self.rows().into_iter().map(|row| format!("{} {}", row.id, row.execution.name()));
+        let tasks = self.rows().into_iter().map(|row| match row.execution {
+            Execution::Cancelled => format!("{} cancelled", row.id),
+            _ => row.id,
+        });
         let all = JobFilter { all_states: true, ..JobFilter::default() };
         let jobs = self.store.jobs(&all).unwrap().into_iter().map(|job| job.message);
         let letters = self.store.letters(None).unwrap().into_iter().map(|letter| letter.content);
