@@ -54,6 +54,7 @@ mod parity_sessions;
 mod parity_skills;
 mod race;
 mod red_agent;
+mod red_background;
 mod red_team;
 mod roles;
 mod run;
