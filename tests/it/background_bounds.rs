@@ -254,11 +254,12 @@ fn what_is_refused_takes_nothing_out_of_the_purse() {
     // What a run leaves comes back, to the last token.
     process.end_all(&at.place);
     assert_eq!(purse.left().tokens, Some(1_000_000));
-    let ended = process.run(&at, ask("count them"));
-    let used = ended.row.input + ended.row.output;
-    assert_eq!(purse.left().tokens, Some(1_000_000 - used));
+    process.run(&at, ask("count them"));
+    // By its own count, since the service says nothing of what it took.
+    let left = purse.left().tokens.unwrap();
+    assert!((900_001..1_000_000).contains(&left), "{left}");
     process.start(&at, ask("count others")).unwrap_err();
-    assert_eq!(purse.left().tokens, Some(1_000_000 - used), "the session is full");
+    assert_eq!(purse.left().tokens, Some(left), "the session is full");
     process.close();
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rows that have to be there, as the tables number them.
-const ROWS: [(&str, &[u32]); 9] = [
+const ROWS: [(&str, &[u32]); 10] = [
     (
         "F",
         &[
