@@ -28,6 +28,10 @@ impl Inner {
                 tracing::warn!("what process {owner} left cannot be taken over: {error}");
             }
         }
+        // A process that ended between its lock file and its row has no name that would be asked for.
+        if let Err(error) = Presence::clear_away(&self.dirs) {
+            tracing::warn!("what processes that are gone have left cannot be cleared away: {error}");
+        }
     }
 }
 
