@@ -98,7 +98,8 @@ impl Bound {
     fn accept(&self, request: &Request, wait: bool) -> Result<(TaskRow, Option<Inline>), Error> {
         let (profile, limits) = self.profile(request.profile.as_deref())?;
         let origin = &self.origin;
-        let model = request.model.as_deref().or(limits.model.as_deref());
+        // A profile's model is a limit of it: no request takes another.
+        let model = limits.model.as_deref().or(request.model.as_deref());
         let provider = origin
             .ground
             .provider(Some(&origin.of.provider), Some(model.unwrap_or(&origin.of.model)))
@@ -390,7 +391,7 @@ impl Spawner for Bound {
                 self.inner.cancel_waiting(&row.id, &self.place(), reason);
             } else if let Some(stop) = running {
                 stop.send_replace(Some(reason.to_owned()));
-                self.until_ended(&[row.id.clone()], Duration::MAX).await?;
+                self.until_ended(std::slice::from_ref(&row.id), Duration::MAX).await?;
             } else if let Err(problem) = self.inner.store.cancel_task(&row.id, reason) {
                 return Err(error(ErrorKind::Failed, problem.to_string()));
             }

@@ -37,6 +37,7 @@ fn all() -> Vec<What> {
         What::Usage { usage },
         What::Retry { ms: 1, reason: text() },
         What::Compaction { before: 2, after: 1 },
+        What::TaskUpdated { id: text(), label: text(), state: text(), text: text() },
         What::Notice { text: text() },
         What::Error {
             kind: text(),
@@ -46,9 +47,10 @@ fn all() -> Vec<What> {
             retryable: true,
         },
         What::TurnFinished { outcome: text(), text: text(), iterations: 1, usage, denied: vec![text()] },
+        What::TaskUpdated { id: text(), label: text(), state: text(), text: text() },
     ];
     let known = all.iter().map(number).collect::<BTreeSet<_>>();
-    assert_eq!(known, (0..13).collect(), "one of each");
+    assert_eq!(known, (0..14).collect(), "one of each");
     all
 }
 
@@ -68,6 +70,7 @@ fn number(what: &What) -> usize {
         What::Notice { .. } => 10,
         What::Error { .. } => 11,
         What::TurnFinished { .. } => 12,
+        What::TaskUpdated { .. } => 13,
     }
 }
 

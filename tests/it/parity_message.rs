@@ -1,6 +1,6 @@
 //! Parity M: messages to people, what they may carry and where they may go.
 
-use super::support::{Program, world};
+use super::support::{Program, World};
 use ringfence::authority::Role;
 use ringfence::bus::{Bus as _, Letterbox, Local, Post, Sender};
 use ringfence::sandbox::ports::{Courier, ErrorKind, Outgoing};
@@ -42,7 +42,7 @@ async fn parity_m1_a_message_without_a_target_is_an_error() {
 
 #[test]
 fn parity_m2_buttons_of_any_shape_are_refused_before_anything_is_sent() {
-    let w = world();
+    let w = World::new();
     let shapes = [json!("[[a]]"), json!([["a"], "b"]), json!(7), json!(null), json!([["yes", "no"]])];
     for buttons in shapes {
         let reply = w.call("message", json!({ "content": "choose", "buttons": buttons }));
