@@ -64,9 +64,9 @@ fn unbegun(talk: &Talk, tell: Tell<'_>) -> Result<(), StoreError> {
         format!("{waiting} background tasks wait")
     };
     match worker::start() {
-        Ok(()) => tell(&format!("{are}; a process is started for it")),
+        Ok(()) => tell(&format!("{are}; a process is started for what waits")),
         Err(error) => tell(&format!(
-            "{are}, and no process can be started for it ({error}); type: ringfence serve --once"
+            "{are}, and no process can be started for what waits ({error}); type: ringfence serve --once"
         )),
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What must be so after the last process, whatever was killed.
 
 use super::course::Printed;
-use super::{ANSWER, CAME};
+use super::{ANSWER, CAME, WAITED};
 use crate::sessions::valid_for_wires;
 use crate::support::Program;
 use ringfence::provider::{Message, Speaker};
@@ -50,7 +50,9 @@ impl Record {
         let (result, reason) = (row.result.as_deref(), row.reason.as_deref());
         match (row.label.as_str(), row.execution) {
             (_, Execution::Lost) => assert_eq!((result, reason), (None, Some(GONE))),
-            ("failing", Execution::Failed) => assert_eq!((result, reason), (None, Some("no such thing"))),
+            ("fail at once", Execution::Failed) => {
+                assert_eq!((result, reason), (None, Some("no such thing")))
+            }
             (label, Execution::Succeeded) => {
                 let came = CAME.iter().find(|(of, _)| *of == label).unwrap_or_else(|| panic!("{row:?}"));
                 assert_eq!((result, reason), (Some(came.1), None));
@@ -60,7 +62,7 @@ impl Record {
         assert_eq!(row.delivery, Delivery::Delivered, "{row:?}");
         assert!(row.ended.is_some() && row.delivered.is_some());
         let told: Vec<&Message> = self.told(&source(&row.id)).collect();
-        if row.label == "waited" && told.is_empty() {
+        if row.label == WAITED && told.is_empty() {
             // It was the result of the call that waited for it.
             let results: Vec<&str> = self.results().collect();
             assert!(results.iter().any(|text| *text == result.unwrap_or_default()), "{row:?}: {results:?}");
@@ -117,7 +119,7 @@ impl Record {
                 !last.err.contains(&row.id) && !last.out.contains(&row.id),
                 "{row:?} comes again: {last:?}"
             );
-            let in_call = row.label == "waited" && self.told(&source(&row.id)).next().is_none();
+            let in_call = row.label == WAITED && self.told(&source(&row.id)).next().is_none();
             let told = counts.iter().sum::<usize>() > 0;
             assert!(told || in_call, "{row:?} is silent");
         }
@@ -164,27 +166,28 @@ impl Record {
         groups
     }
 
-    /// Each answer that was given has its letter, and one only with its text.
+    /// Each answer that was given about tasks is in one letter, which may hold several of one turn; or a letter says where it
+    /// is, where the process died before it wrote that.
     pub fn letters_fit_answers(&self) {
-        for group in self.groups() {
-            let letters = |condition: &str| -> usize {
-                group.iter().map(|source| self.count(condition, &format!("answer:{source}"))).sum()
-            };
-            assert!(letters("kind = 'answer'") <= 1, "{group:?}");
-            assert!(letters("1") >= 1, "{group:?}");
-        }
+        let groups = self.groups();
+        let letters = |kind: &str| -> usize {
+            let like = format!("kind = '{kind}' AND source LIKE 'answer:task:%'");
+            let query = format!("SELECT content FROM outbox WHERE {like}");
+            let mut query = self.raw.prepare(&query).unwrap();
+            let contents = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            contents
+                .map(|content| if kind == "answer" { content.unwrap().matches(ANSWER).count() } else { 1 })
+                .sum()
+        };
+        let (answers, pointers) = (letters("answer"), letters("notice"));
+        assert!(answers <= groups.len(), "{answers} in letters, of {groups:?}");
+        assert!(answers + pointers >= groups.len(), "{answers} and {pointers} in letters, of {groups:?}");
     }
 
-    /// Whether a letter tells of a run: its own, or that of the answer that is about it.
-    pub fn letter_in_group(&self, sources: &[String], id: &str) -> bool {
-        let own = sources.iter().any(|own| self.letters_of(own) > 0);
+    /// Whether a letter tells of a run: one of its own, or one with the answer about it.
+    pub fn has_letter(&self, id: &str) -> bool {
         let about = source(id);
-        let together = self.groups().into_iter().filter(|group| group.contains(&about)).flatten();
-        own || together.map(|source| self.letters_of(&format!("answer:{source}"))).sum::<usize>() > 0
-    }
-
-    /// How the runs ended, in order, and how many were told of at once.
-    pub fn states(&self) -> Vec<&'static str> {
-        self.rows.iter().map(|row| row.execution.name()).collect()
+        let own = [format!("answer:{about}"), format!("notice:{about}")];
+        own.iter().any(|own| self.letters_of(own) > 0) || self.groups().concat().contains(&about)
     }
 }

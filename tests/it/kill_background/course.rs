@@ -20,19 +20,33 @@ pub struct Far {
     pub written: u64,
 }
 
-impl Far {
-    /// Whether the point has come, of a whole course that goes so far.
-    pub fn is_at(self, point: Point, whole: Self) -> bool {
-        let part = |of: u64| of * point.lines as u64 / PARTS as u64;
-        if point.number.is_multiple_of(2) {
-            self.lines >= part(whole.lines)
-        } else {
-            self.written >= part(whole.written)
+/// A course that nobody disturbs: from the first row of a task to the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whole {
+    from: Option<Far>,
+    to: Far,
+}
+
+impl Whole {
+    /// Takes note of how far it has come.
+    pub fn note(&mut self, program: &Program, far: Far) {
+        // It goes on while it is looked at.
+        let before = self.to;
+        self.to = Far { lines: before.lines.max(far.lines), written: before.written.max(far.written) };
+        if self.from.is_none() && has_tasks(program) {
+            self.from = Some(before);
         }
     }
 
-    pub fn most(self, other: Self) -> Self {
-        Self { lines: self.lines.max(other.lines), written: self.written.max(other.written) }
+    /// Whether a point has come in a course like this.
+    pub fn is_over(&self, point: Point, far: Far) -> bool {
+        let from = self.from.unwrap_or_default();
+        let part = |from: u64, to: u64| from + to.saturating_sub(from) * point.lines as u64 / PARTS as u64;
+        if point.number.is_multiple_of(2) {
+            far.lines >= part(from.lines, self.to.lines)
+        } else {
+            far.written >= part(from.written, self.to.written)
+        }
     }
 }
 
@@ -77,6 +91,11 @@ impl<'p> Going<'p> {
         rustix::process::Pid::from_child(&self.child)
     }
 
+    /// Kills it, unless it has ended.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
     /// Waits for its end. With what it ended; nothing, where a signal ended it.
     pub fn end(mut self) -> (Option<i32>, Printed) {
         let status = self.child.wait().unwrap();
@@ -105,20 +124,36 @@ pub fn steps(point: Point) {
     }
 }
 
-/// Whether nothing waits, runs, or is to be told, and every due time of so many jobs is dealt with.
-pub fn is_quiet(program: &Program, tasks: u64, jobs: u64) -> bool {
+/// Asks the state database, while it is used.
+fn holds(program: &Program, condition: &str, counts: &[i64]) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let Ok(raw) = Connection::open_with_flags(program.state(), flags) else { return false };
-    let quiet = raw.query_row(
-        "SELECT (SELECT count(*) FROM tasks) >= ?1 AND (SELECT count(*) FROM job_runs) >= ?2
+    let counts = rusqlite::params_from_iter(counts);
+    // Before there are tables nothing is so.
+    raw.query_row(&format!("SELECT {condition}"), counts, |row| row.get(0)).unwrap_or(false)
+}
+
+/// How everything stands, in words: the runs, and how much is in conversations, letters and rows of jobs.
+pub fn state(program: &Program) -> Option<String> {
+    let raw = Connection::open(program.state()).ok()?;
+    let words = "SELECT coalesce((SELECT group_concat(execution || ' ' || delivery) FROM tasks), '') || ', '
+         || (SELECT count(*) FROM messages) || ', ' || (SELECT count(*) FROM outbox) || ', '
+         || (SELECT count(*) FROM outbox WHERE delivery = 'pending') || ', '
+         || coalesce((SELECT group_concat(outcome) FROM job_runs), '')";
+    raw.query_row(words, [], |row| row.get(0)).ok()
+}
+
+fn has_tasks(program: &Program) -> bool {
+    holds(program, "EXISTS (SELECT 1 FROM tasks)", &[])
+}
+
+/// Whether nothing waits, runs, or is to be told, and every due time of so many jobs is dealt with.
+pub fn is_quiet(program: &Program, tasks: i64, jobs: i64) -> bool {
+    let condition = "(SELECT count(*) FROM tasks) >= ?1 AND (SELECT count(*) FROM job_runs) >= ?2
          AND NOT EXISTS (SELECT 1 FROM tasks WHERE ended IS NULL OR delivery = 'pending')
          AND NOT EXISTS (SELECT 1 FROM outbox WHERE delivery = 'pending')
-         AND NOT EXISTS (SELECT 1 FROM job_runs WHERE outcome = 'running')",
-        [tasks, jobs],
-        |row| row.get(0),
-    );
-    // Before there are tables nothing is quiet.
-    quiet.unwrap_or(false)
+         AND NOT EXISTS (SELECT 1 FROM job_runs WHERE outcome = 'running')";
+    holds(program, condition, &[tasks, jobs])
 }
 
 /// Waits until no process of this home is left.
