@@ -90,7 +90,7 @@ fn a_result_that_is_waited_for_is_given_once_and_delivered_when_the_turn_is_over
     assert_eq!(process.tasks.arrived(&at.place), []);
     assert!(process.tasks.is_idle());
     assert_eq!(yard.row(&finished.id).delivery, Delivery::Pending, "the turn may still be lost");
-    process.tasks.turn_over(&at.origin.turn);
+    process.tasks.given_is_kept(&at.origin.turn);
     assert_eq!(yard.row(&finished.id).delivery, Delivery::Delivered);
     // Without the wait it is announced.
     let announced = process.run(&at, request("count others"));
