@@ -5,7 +5,8 @@ use super::exit::Exit;
 use super::open::Stop;
 use super::slash::{Slash, help};
 use super::status::Status;
-use crate::provider::{Message, Speaker};
+use crate::provider::Speaker;
+use crate::session::Kept;
 
 /// Characters of a message in `/history`.
 const SHOWN: usize = 200;
@@ -91,7 +92,7 @@ impl Chat {
     fn history(&self, most: usize) -> Result<(), Stop> {
         let history = self
             .talk
-            .with_session(crate::session::Session::history)?
+            .with_session(crate::session::Session::history_rows)?
             .map_err(|error| Stop(error.to_string(), Exit::Failed))?;
         let shown: Vec<String> = history.iter().filter_map(line).collect();
         let skip = shown.len().saturating_sub(most);
@@ -106,14 +107,20 @@ impl Chat {
 }
 
 /// One line of the history; nothing for messages that only carry results.
-fn line(message: &Message) -> Option<String> {
+fn line(kept: &Kept) -> Option<String> {
+    let message = &kept.message;
     let text = message.text();
     let text = text.trim();
     if text.is_empty() {
         let calls: Vec<&str> = message.calls().map(|call| call.name.as_str()).collect();
         return (!calls.is_empty()).then(|| format!("agent: [calls {}]", calls.join(", ")));
     }
-    let who = if message.speaker == Speaker::User { "you" } else { "agent" };
+    // What the host put in quotes agents, and is nothing that the person said.
+    let who = match (message.speaker, &kept.source) {
+        (Speaker::User, None) => "you",
+        (Speaker::User, Some(_)) => "host",
+        (Speaker::Assistant, _) => "agent",
+    };
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut = flat.char_indices().nth(SHOWN).and_then(|(at, _)| flat.get(..at));
     Some(match cut {
