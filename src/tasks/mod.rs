@@ -4,6 +4,7 @@
 //! dies on the way is noticed by the next one: its runs are lost, and say so, and its results are delivered.
 
 mod announce;
+mod awaited;
 mod claim;
 mod house;
 mod inline;
@@ -80,6 +81,10 @@ struct State {
     arrived: HashMap<Place, VecDeque<Announcement>>,
     /// Sessions whose arrivals somebody sees to, and how many do.
     claimed: HashMap<Place, usize>,
+    /// Turns of those who wait for what they started, and are told of it alone.
+    awaited: HashSet<String>,
+    /// The session of a run that waits no longer and does not run yet.
+    beginning: Option<Place>,
     /// Runs whose caller waits for them within its own call, and the turn of that call.
     inline: HashMap<String, String>,
     /// Results that such a caller was given; delivered when its conversation has them.
@@ -144,19 +149,16 @@ impl Tasks {
 
     /// What has ended of a session's runs and is not announced yet, oldest first. Each is handed out once.
     pub fn arrived(&self, place: &Place) -> Vec<Announcement> {
-        self.0.state().arrived.remove(place).map(Vec::from).unwrap_or_default()
+        self.0.state().take_arrived(place, |awaited, one| !awaited.contains(&one.row.turn))
     }
 
     /// The same of those whose starter held at least these rights: a turn that holds them is told of no others.
     pub fn arrived_for(&self, place: &Place, held: &Rights) -> Vec<Announcement> {
-        let mut state = self.0.state();
-        let waiting = state.arrived.remove(place).map(Vec::from).unwrap_or_default();
         let fits = |row: &TaskRow| Rights::from_text(&row.rights).is_ok_and(|its| held.is_within(&its));
-        let (told, left): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|one| fits(&one.row));
-        if !left.is_empty() {
-            state.arrived.insert(place.clone(), left.into());
-        }
-        told
+        let is_so = |awaited: &HashSet<String>, one: &Announcement| {
+            !awaited.contains(&one.row.turn) && fits(&one.row)
+        };
+        self.0.state().take_arrived(place, is_so)
     }
 
     /// Waits until something has ended of the runs of any session that nobody has claimed; all that has of that session.
@@ -185,11 +187,12 @@ impl Tasks {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            if let Some(first) = self.0.state().arrived.get_mut(place).and_then(VecDeque::pop_front) {
+            if let Some(first) = self.0.state().first_arrived(place) {
                 return Some(first);
             }
             if self.unended(place) == 0 {
-                return None;
+                // The last one may have ended between the two looks.
+                return self.0.state().first_arrived(place);
             }
             ended.await;
         }
@@ -201,7 +204,7 @@ impl Tasks {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            if let Some(first) = self.0.state().arrived.get_mut(place).and_then(VecDeque::pop_front) {
+            if let Some(first) = self.0.state().first_arrived(place) {
                 return first;
             }
             ended.await;
@@ -211,7 +214,8 @@ impl Tasks {
     /// Runs of a session that wait or run in this process.
     pub fn unended(&self, place: &Place) -> usize {
         let state = self.0.state();
-        state.queue.of(place) + state.running_of.get(place).map_or(0, |running| *running as usize)
+        let beginning = usize::from(state.beginning.as_ref() == Some(place));
+        beginning + state.queue.of(place) + state.running_of.get(place).map_or(0, |running| *running as usize)
     }
 
     /// Runs of this process that run.
@@ -219,15 +223,17 @@ impl Tasks {
         self.0.state().running.len()
     }
 
-    /// Runs of this process that wait.
+    /// Runs of this process that wait, and the one that is just beginning.
     pub fn waiting(&self) -> usize {
-        self.0.state().queue.len()
+        let state = self.0.state();
+        state.queue.len() + usize::from(state.beginning.is_some())
     }
 
     /// Whether nothing waits, runs, is to be announced, or is being announced.
     pub fn is_idle(&self) -> bool {
         let state = self.0.state();
         state.queue.len() == 0
+            && state.beginning.is_none()
             && state.running.is_empty()
             && state.claimed.is_empty()
             && state.arrived.values().all(VecDeque::is_empty)
@@ -284,14 +290,17 @@ impl Tasks {
     pub async fn close(&self, reason: &str) {
         self.0.state().closed = true;
         self.put_down();
-        self.cancel_where(|_| true, reason);
         loop {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            if self.0.state().running.is_empty() {
+            // Also what was just beginning, and runs or waits by now.
+            self.cancel_where(|_| true, reason);
+            let state = self.0.state();
+            if state.running.is_empty() && state.beginning.is_none() {
                 return;
             }
+            drop(state);
             ended.await;
         }
     }

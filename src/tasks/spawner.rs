@@ -296,6 +296,14 @@ impl Bound {
         }
     }
 
+    /// How long a call may wait. Where others run what is recorded here, they do when this turn is over.
+    fn patience(&self, timeout_ms: u32) -> Duration {
+        match self.inner.hands {
+            Hands::Own => Duration::from_millis(timeout_ms.into()),
+            Hands::Others => Duration::ZERO,
+        }
+    }
+
     /// Waits until all of them have ended, or time is over; how they stand then.
     async fn until_ended(&self, ids: &[String], timeout: Duration) -> Result<Vec<TaskRow>, Error> {
         let over = tokio::time::sleep(timeout);
@@ -329,7 +337,7 @@ impl Spawner for Bound {
         Box::pin(async move {
             let (row, claim) = self.accept(&request, true)?;
             let ids = [row.id.clone()];
-            let mut rows = self.until_ended(&ids, Duration::from_millis(timeout_ms.into())).await?;
+            let mut rows = self.until_ended(&ids, self.patience(timeout_ms)).await?;
             let row = rows.pop().unwrap_or(row);
             let text = match row.execution.ended() {
                 true => view(row.result.as_ref().or(row.reason.as_ref()).map_or("", String::as_str), RESULT),
@@ -406,7 +414,7 @@ impl Spawner for Bound {
 
     fn wait(&self, ids: Vec<String>, timeout_ms: u32) -> Answer<'_, Vec<Summary>> {
         Box::pin(async move {
-            let rows = self.until_ended(&ids, Duration::from_millis(timeout_ms.into())).await?;
+            let rows = self.until_ended(&ids, self.patience(timeout_ms)).await?;
             Ok(rows.iter().map(|row| self.summary(row)).collect())
         })
     }

@@ -1,6 +1,7 @@
 //! Turns that nobody watches: of scheduled jobs, and of results whose conversation nobody has open. What they say becomes
 //! letters. They hold no `cron`: nobody would see what they schedule.
 
+use super::awaited::Awaited;
 use super::{Announcement, Origin, Place, Standing, Tasks, TurnOf};
 use crate::agent::{Budget, Calling, Ground, Hooks, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work};
 use crate::authority::{Capability, Flags, Profile, Rights, Role};
@@ -50,20 +51,19 @@ impl Unattended {
     ) -> Result<TurnEnd, String> {
         let place: Place = (self.ground.workspace.clone(), self.key.clone());
         let _claim = self.tasks.claim(&place);
+        let awaited = self.tasks.awaiting(&place);
         let budget = self.budget();
         let purse = Purse::of(&budget);
-        let mut end = self.turn(said, source, &purse, &stop).await?;
+        let mut end = self.turn(said, source, (&purse, Some(&awaited)), &stop).await?;
         while matches!(end.outcome, TurnOutcome::Completed) {
-            let first = tokio::select! {
-                first = self.tasks.arrival_or_none(&place) => first,
+            let arrived = tokio::select! {
+                arrived = awaited.arrival_or_none(&self.tasks) => arrived,
                 () = stopped(stop.clone()) => break,
             };
-            let Some(first) = first else { break };
-            let mut arrived = vec![first];
-            arrived.extend(self.tasks.arrived(&place));
-            end = self.hear(arrived, &purse, &stop).await?.unwrap_or(end);
+            let Some(arrived) = arrived else { break };
+            end = self.hear_of(arrived, (&purse, Some(&awaited)), &stop).await?.unwrap_or(end);
         }
-        for left in self.tasks.arrived(&place) {
+        for left in awaited.arrived() {
             self.quietly(&left);
         }
         Ok(end)
@@ -80,6 +80,15 @@ impl Unattended {
         purse: &Purse,
         stop: &signal::Receiver<bool>,
     ) -> Result<Option<TurnEnd>, String> {
+        self.hear_of(arrived, (purse, None), stop).await
+    }
+
+    async fn hear_of(
+        &self,
+        arrived: Vec<Announcement>,
+        with: (&Purse, Option<&Awaited>),
+        stop: &signal::Receiver<bool>,
+    ) -> Result<Option<TurnEnd>, String> {
         let (quiet, aloud): (Vec<_>, Vec<_>) = arrived
             .into_iter()
             .partition(|arrived| arrived.quiet() || arrived.standing == Standing::Answered);
@@ -89,7 +98,7 @@ impl Unattended {
         let Some(first) = aloud.first() else { return Ok(None) };
         let source = first.source();
         let said = aloud.iter().map(Announcement::said).collect();
-        let end = match self.turn(said, &source, purse, stop).await {
+        let end = match self.turn(said, &source, with, stop).await {
             Ok(end) => end,
             Err(problem) => {
                 aloud.iter().for_each(|announcement| self.quietly(announcement));
@@ -155,7 +164,7 @@ impl Unattended {
         &self,
         said: Vec<Said>,
         source: &str,
-        purse: &Purse,
+        (purse, awaited): (&Purse, Option<&Awaited>),
         stop: &signal::Receiver<bool>,
     ) -> Result<TurnEnd, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
@@ -176,6 +185,9 @@ impl Unattended {
         };
         let mut caller = self.ground.caller(calling).map_err(|error| text(&error))?;
         let turn = config::fresh_id();
+        if let Some(awaited) = awaited {
+            awaited.add(&turn);
+        }
         let origin = Origin {
             ground: self.ground.clone(),
             key: self.key.clone(),
@@ -202,7 +214,8 @@ impl Unattended {
         let follow_ups = || {
             // The results of all calls until now stand in the conversation.
             self.tasks.given_is_kept(&turn);
-            let arrived = self.tasks.arrived_for(&place, &held);
+            let mut arrived = awaited.map(Awaited::arrived).unwrap_or_default();
+            arrived.extend(self.tasks.arrived_for(&place, &held));
             let said = arrived.iter().map(Announcement::said).collect();
             heard.lock().unwrap_or_else(PoisonError::into_inner).extend(arrived);
             said

@@ -1,6 +1,6 @@
 //! Looks after the runs of a process: begins what may begin, ends what somebody else wants ended, notices who is gone.
 
-use super::{Hands, Inner, run};
+use super::{Hands, Inner, Place, run};
 use crate::store::Begun;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,25 +51,39 @@ fn begin(inner: &Arc<Inner>) {
                 return;
             }
             let (most, state) = (inner.config.running_per_session, &mut *state);
-            state.queue.pop(|place| state.running_of.get(place).copied().unwrap_or(0) < most)
+            let next = state.queue.pop(|place| state.running_of.get(place).copied().unwrap_or(0) < most);
+            // Until it runs it is in neither place, and whoever waits for it must not believe that it is over.
+            state.beginning = next.as_ref().map(|(_, place)| place.clone());
+            next
         };
         let Some((id, place)) = next else { return };
-        match inner.store.begin_task(&id, inner.presence.id(), inner.config.running) {
-            Ok(Begun::Yes(row)) => run::begin(inner, row),
-            // Other processes run as many as may; the pulse tries again.
-            Ok(Begun::Busy) => {
-                inner.state().queue.put_back(place, id);
-                return;
-            }
-            // Cancelled by somebody else, who cannot reach whoever waits here.
-            Ok(Begun::Gone) => gone(inner, &id),
-            Err(error) => {
-                tracing::warn!("task {id} cannot begin: {error}");
-                inner.state().queue.put_back(place, id);
-                return;
-            }
+        let further = begin_one(inner, id, place);
+        inner.state().beginning = None;
+        inner.ended.notify_waiters();
+        if !further {
+            return;
         }
     }
+}
+
+/// Begins one run, if it may. Whether another may be tried.
+fn begin_one(inner: &Arc<Inner>, id: String, place: Place) -> bool {
+    match inner.store.begin_task(&id, inner.presence.id(), inner.config.running) {
+        Ok(Begun::Yes(row)) => run::begin(inner, row),
+        // Other processes run as many as may; the pulse tries again.
+        Ok(Begun::Busy) => {
+            inner.state().queue.put_back(place, id);
+            return false;
+        }
+        // Cancelled by somebody else, who cannot reach whoever waits here.
+        Ok(Begun::Gone) => gone(inner, &id),
+        Err(error) => {
+            tracing::warn!("task {id} cannot begin: {error}");
+            inner.state().queue.put_back(place, id);
+            return false;
+        }
+    }
+    true
 }
 
 fn gone(inner: &Inner, id: &str) {

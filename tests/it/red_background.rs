@@ -1,5 +1,6 @@
 //! Attacks on background work: by a model, by a tool, by a workspace, and by carelessness.
 
+mod arrivals;
 mod floods;
 mod forged;
 mod identity;

@@ -1,8 +1,8 @@
 //! Much of everything.
 
 use super::{call, done};
-use crate::support::{Program, Seed};
-use ringfence::store::{Execution, TaskFilter};
+use crate::support::{Program, Seed, until};
+use ringfence::store::{Delivery, Execution, TaskFilter};
 use serde_json::json;
 
 const ENDS: &str = "[[reply]]\ntext = \"Over.\"\nrepeat = true\n";
@@ -161,4 +161,21 @@ fn a_result_of_megabytes_is_told_in_part_and_can_be_asked_for() {
     let p = Program::scripted(&script);
     let ran = p.run(&["run", "-v", "-s", "x", "Have it dug."]);
     assert!(ran.stderr.contains("BBBBBB"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_turn_that_leaves_its_tasks_to_others_does_not_wait_for_them() {
+    let script = call("spawn", r#"{"task":"Dig.","wait":true}"#)
+        + "[[reply]]\nuser = \"Have it dug.\"\nresult = \"queued\"\ntext = \"It waits.\"\n"
+        + ENDS;
+    let script = script.replacen("[[reply]]", "[[reply]]\nuser = \"Have it dug.\"", 1);
+    let p = Program::scripted(&script);
+    let ran = p.run(&["run", "-v", "--detach", "-s", "x", "Have it dug."]);
+    done(&ran);
+    // Had it waited, it would have been for the whole time that a call may take.
+    assert!(ran.stderr.contains("goes on in the background"), "{ran:?}");
+    let seed = Seed::of(&p);
+    let id = seed.store.task_ids("", 1).unwrap().remove(0);
+    until("the end", || (seed.row(&id).delivery == Delivery::Delivered).then_some(()));
+    assert_eq!(seed.row(&id).execution, Execution::Succeeded);
 }
