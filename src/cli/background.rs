@@ -188,6 +188,7 @@ pub(super) fn as_json(row: &TaskRow) -> Value {
         "state": row.execution.name(),
         "delivery": row.delivery.name(),
         "reason": row.reason,
+        "result": row.result,
         "iterations": row.iterations,
         "tokens": row.input.saturating_add(row.output),
         "cost_usd": row.cost.map(|cost| cost as f64 / 1e6),

@@ -126,6 +126,7 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
         schedule::schedule_words(&job),
         next(&job)
     ));
+    printer.hint("it fires while a chat of this workspace is open, and under: ringfence serve");
     Ok(printer.result(&job.id))
 }
 
@@ -268,7 +269,13 @@ fn show(printer: &Printer, id: &str, json: bool) -> Result<Exit, Stop> {
         ("next run", next(&job)),
         ("last run", last),
         ("session", format!("{} in {}", SessionKey::new(&job.channel, &job.chat), job.workspace)),
-        ("model", format!("{} of {}", job.model, job.provider)),
+        (
+            "model",
+            match job.model.as_str() {
+                "" => format!("the one of {}", job.provider),
+                model => format!("{model} of {}", job.provider),
+            },
+        ),
         ("holds", holds),
         ("answers", answers.to_owned()),
     ];
@@ -304,10 +311,20 @@ fn resume(printer: &Printer, id: &str) -> Result<Exit, Stop> {
 
 fn edit(printer: &Printer, typed: &EditArguments) -> Result<Exit, Stop> {
     let (store, job) = find(&typed.id)?;
-    let plan = plan(typed.every, typed.at.as_deref(), typed.cron.as_deref(), typed.tz.as_deref())?;
+    // An expression keeps its zone, and a zone its expression, where only one of them is changed.
+    let old = match Plan::from_text(&job.schedule) {
+        Ok(Plan::Cron(old)) => Some((old.expression().to_owned(), old.zone().name().to_owned())),
+        _ => None,
+    };
+    let only_zone = typed.tz.is_some() && typed.every.is_none() && typed.at.is_none();
+    let expression =
+        typed.cron.clone().or_else(|| old.as_ref().filter(|_| only_zone).map(|(old, _)| old.clone()));
+    let zone =
+        typed.tz.clone().or_else(|| typed.cron.as_ref().and(old.as_ref()).map(|(_, zone)| zone.clone()));
+    let plan = plan(typed.every, typed.at.as_deref(), expression.as_deref(), zone.as_deref())?;
     let change = Edit { name: typed.name.clone(), message: typed.message.clone(), plan };
     if change == Edit::default() {
-        let problem = "there is nothing to change; add --name, --message, --every, --at or --cron";
+        let problem = "there is nothing to change; add --name, --message, --every, --at, --cron, or --tz to a cron expression";
         return Err(Stop(problem.to_owned(), Exit::Usage));
     }
     let changed = schedule::edit(&store, &job, &change, now()).map_err(|error| refused(error, &job.id))?;

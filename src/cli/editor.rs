@@ -100,7 +100,7 @@ impl Editor {
                 Ok(Signal::CtrlD) => return Ok(Typed::End),
                 Ok(Signal::ExternalBreak(_)) => {
                     // What is printed now begins where the line stood.
-                    printer.piece("\r\u{1b}[J");
+                    printer.clear_line();
                     return Ok(Typed::Broken);
                 }
                 // A signal of another kind asks for nothing here.

@@ -53,6 +53,12 @@ impl Failure {
         Self::of(kind, stop.0.clone(), stop.1)
     }
 
+    /// Of a run that a signal ended, whatever its last turn came to.
+    pub(super) fn of_signal(exit: Exit) -> Self {
+        let hint = Some("ringfence run --continue \"go on\"".to_owned());
+        Self { hint, ..Self::of("interrupted", "the run was interrupted".to_owned(), exit) }
+    }
+
     /// Of a turn that did not end with an answer.
     pub(super) fn of_turn(end: &TurnEnd) -> Option<Self> {
         let exit = exit(end);

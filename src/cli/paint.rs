@@ -158,8 +158,13 @@ impl Painter {
         }
     }
 
-    /// A line on stderr, unless the person wants none.
-    fn say(&self, line: &str) {
+    /// Whether the person wants nothing on the way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.voice.quiet
+    }
+
+    /// A line on stderr, unless the person wants none on the way.
+    pub(super) fn say(&self, line: &str) {
         if !self.voice.quiet {
             self.above(|| self.printer.note(line));
         }

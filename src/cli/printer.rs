@@ -57,6 +57,13 @@ impl Printer {
         let _ = out.flush();
     }
 
+    /// Clears the line that is edited, so that what is printed next begins where it stood. For terminals that can.
+    pub(super) fn clear_line(&self) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(b"\r\x1b[J");
+        let _ = out.flush();
+    }
+
     /// A text with colours of this program's own making, to stdout. What it was made of had its control characters written
     /// out before.
     pub(super) fn painted(&self, text: &str) {

@@ -15,7 +15,7 @@ use super::turn::{Hooks, Talk};
 use crate::agent::{Incomplete, Said, TurnEnd, TurnOutcome, What};
 use crate::config::Named;
 use crate::provider::Usage;
-use crate::store::TaskRow;
+use crate::store::{Execution, TaskRow};
 use crate::tasks::{Announcement, Hands};
 use crate::toolbox::one_line;
 use serde_json::json;
@@ -86,7 +86,10 @@ async fn ask(
         }
     };
     let arrived = |announcement: &Announcement| {
-        painter.between(&background::line(announcement));
+        // What came of one that succeeded is in the answer.
+        if announcement.execution != Execution::Succeeded || !painter.is_quiet() {
+            painter.between(&background::line(announcement));
+        }
         if typed.output == Format::Jsonl {
             stream.emit(background::event(announcement), |event| {
                 printer.json(event);
@@ -109,7 +112,7 @@ async fn ask(
         let (place, tasks) = (talk.place(), talk.tasks.clone());
         let on_their_way = tasks.unended(&place);
         if on_their_way > 0 {
-            painter.tell(&background::waiting(on_their_way));
+            painter.say(&background::waiting(on_their_way));
         }
         let next = tokio::select! {
             biased;
@@ -215,7 +218,8 @@ fn stdin() -> Result<String, Stop> {
 
 fn tell(printer: &Printer, typed: &TaskArguments, live: bool, ran: &Ran) -> Exit {
     let end = &ran.end;
-    let mut failure = Failure::of_turn(end);
+    let signal = matches!(ran.exit, Exit::Interrupted | Exit::Terminated);
+    let mut failure = Failure::of_turn(end).or_else(|| signal.then(|| Failure::of_signal(ran.exit)));
     if let Some(failure) = &mut failure {
         failure.code = ran.exit.code();
         failure.hint = failure.hint.take().and_then(|_| go_on(typed, &ran.session));

@@ -6,7 +6,7 @@ use super::open::Stop;
 use super::printer::Printer;
 use super::sessions::{clock, rfc3339};
 use super::tasks::{as_json, failed, find, session, state, usage};
-use crate::authority::Rights;
+use crate::authority::{Ceiling, Effective, Flags, Grant, Rights, Role};
 use crate::config;
 use crate::session::{self, SessionError};
 use crate::store::{AuditFilter, AuditRow, Store, TaskRow, UsageSum};
@@ -32,7 +32,7 @@ pub(super) fn show(printer: &Printer, typed: &OneTask) -> Result<Exit, Stop> {
         "profile": row.profile,
         "provider": row.provider,
         "model": row.model,
-        "rights": serde_json::from_str::<Value>(&row.rights).unwrap_or_default(),
+        "rights": held(&row)?.ok().and_then(|held| serde_json::from_str::<Value>(&held.to_text()).ok()),
         "max_iterations": row.max_iterations,
         "max_tokens": row.max_tokens,
         "max_cost_usd": row.max_cost.map(|cost| cost as f64 / 1e6),
@@ -80,7 +80,7 @@ fn in_words(store: &Store, row: &TaskRow, used: &UsageSum) -> Result<String, Sto
     let temperature = row.temperature.map(|t| format!(", temperature {t}")).unwrap_or_default();
     let [profile, model, provider] = [&row.profile, &row.model, &row.provider].map(|name| one_line(name));
     say("as", format!("{profile}, model {model} of {provider}{temperature}"));
-    say("rights", rights(&row.rights));
+    say("rights", rights(row)?);
     say("may take", most(row));
     say("took", taken(used));
     say("transcript", transcript_of(store, row)?);
@@ -97,11 +97,26 @@ fn set_back(head: &str, text: &str) -> String {
     format!("{head}\n  {}", text.trim_end().replace('\n', "\n  "))
 }
 
-/// What it holds at most.
-fn rights(text: &str) -> String {
-    let rights = match Rights::from_text(text) {
+/// What a run holds at most: what its parent held, as a subagent, within its profile as it is configured now.
+fn held(row: &TaskRow) -> Result<Result<Rights, String>, Stop> {
+    let (_, config) = super::open::configured()?;
+    let given = match Rights::from_text(&row.rights) {
+        Ok(given) => given,
+        Err(error) => return Ok(Err(format!("cannot be read: {error}"))),
+    };
+    let Some(profile) = config.profile(&row.profile) else {
+        return Ok(Err(format!("none any more: there is no profile {}", one_line(&row.profile))));
+    };
+    let ceiling = Ceiling::of(Role::Subagent, &row.workspace_path);
+    let held = Effective::of(&ceiling, &Grant(Rights::all()), None, &Flags(given)).within(&profile);
+    Ok(Ok(held.rights().clone()))
+}
+
+/// The same in words.
+fn rights(row: &TaskRow) -> Result<String, Stop> {
+    let rights = match held(row)? {
         Ok(rights) => rights,
-        Err(error) => return format!("cannot be read: {error}"),
+        Err(problem) => return Ok(problem),
     };
     let names: Vec<&str> = rights.capabilities.iter().map(|capability| capability.name()).collect();
     let mut words = vec![if names.is_empty() { "no capabilities".to_owned() } else { names.join(", ") }];
@@ -113,7 +128,7 @@ fn rights(text: &str) -> String {
     }
     let hosts: Vec<String> = rights.hosts.iter().map(ToString::to_string).collect();
     words.push(if hosts.is_empty() { "no hosts".to_owned() } else { format!("hosts {}", hosts.join(", ")) });
-    words.join("; ")
+    Ok(words.join("; "))
 }
 
 fn most(row: &TaskRow) -> String {
@@ -148,7 +163,8 @@ fn time(ms: u64) -> String {
 fn transcript_of(store: &Store, row: &TaskRow) -> Result<String, Stop> {
     let key = transcript(&row.id);
     if session::find(store, Some(&row.workspace_path), &key).map_err(unreadable)?.is_err() {
-        return Ok("nothing was said in it yet".to_owned());
+        let text = if row.execution.ended() { "there is none" } else { "nothing was said in it yet" };
+        return Ok(text.to_owned());
     }
     let here = config::absolute(Path::new(".")).is_ok_and(|here| here == row.workspace_path);
     let elsewhere = if here { "" } else { " --all" };
@@ -169,7 +185,8 @@ pub(super) fn logs(printer: &Printer, typed: &OneTask) -> Result<Exit, Stop> {
         return Ok(printer.json(&json!({ "id": row.id, "state": row.execution.name(), "log": entries })));
     }
     if entries.is_empty() {
-        printer.note(&format!("nothing was called or said in task {} yet; it is {}", row.id, state(&row)?));
+        let yet = if row.execution.ended() { "" } else { " yet" };
+        printer.note(&format!("nothing was called or said in task {}{yet}; it is {}", row.id, state(&row)?));
         return Ok(Exit::Done);
     }
     let lines: Vec<String> = entries.iter().map(entry_line).collect();

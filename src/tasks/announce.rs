@@ -153,5 +153,8 @@ fn line(row: &TaskRow) -> String {
             None => format!("; it says: {first}"),
         });
     }
+    if row.execution == Execution::Lost {
+        line.push_str(&format!("; to run it again: ringfence tasks retry {}", row.id));
+    }
     line
 }

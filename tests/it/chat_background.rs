@@ -79,6 +79,7 @@ fn a_result_that_comes_at_the_prompt_is_told_in_one_line_and_what_was_typed_stay
     terminal.prompt();
     terminal.keys("/exit\r");
     assert_eq!(terminal.end(), 0);
+    assert!(!terminal.seen().contains("\\u{"), "nothing is written out: {}", terminal.seen());
     let [task] = tasks(&program).try_into().unwrap();
     assert_eq!((task.execution, task.delivery), (Execution::Succeeded, Delivery::Delivered));
     let said = said(&program);

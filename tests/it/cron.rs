@@ -209,3 +209,19 @@ fn a_job_holds_what_was_typed() {
         assert!(ran.stderr.contains("cron"), "{ran:?}");
     }
 }
+
+#[test]
+fn an_expression_keeps_its_zone_and_a_zone_its_expression() {
+    let p = Program::scripted(ROSES);
+    let id = add(&p, &["--cron", "0 9 * * *", "--tz", "Asia/Tokyo"]);
+    let schedule = || show(&p, &id)["schedule"].as_str().unwrap().to_owned();
+    assert_eq!(schedule(), "cron: 0 9 * * * (Asia/Tokyo)");
+    done(&p.run(&["cron", "edit", &id, "--cron", "0 10 * * *"]));
+    assert_eq!(schedule(), "cron: 0 10 * * * (Asia/Tokyo)");
+    done(&p.run(&["cron", "edit", &id, "--tz", "Europe/Berlin"]));
+    assert_eq!(schedule(), "cron: 0 10 * * * (Europe/Berlin)");
+    done(&p.run(&["cron", "edit", &id, "--every", "2h"]));
+    assert_eq!(schedule(), "every 2h");
+    // There is no expression any more that a zone could belong to.
+    refused(&p, &["cron", "edit", &id, "--tz", "Asia/Tokyo"], 2, "there is nothing to change");
+}
