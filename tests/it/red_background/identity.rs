@@ -51,7 +51,8 @@ fn a_task_of_another_session_or_workspace_is_not_there() {
         done(&ran);
         assert_eq!(ran.stderr.contains("SECRET"), own, "{arguments}: {ran:?}");
         assert_eq!(ran.stderr.contains("there is no background task"), !own, "{arguments}: {ran:?}");
-        assert_eq!(seed.row("dddd2222").execution, Execution::Queued, "{arguments}");
+        // Whoever comes by may take it up, since it is nobody's; nobody has ended it.
+        assert_ne!(seed.row("dddd2222").execution, Execution::Cancelled, "{arguments}");
     }
 }
 
