@@ -296,11 +296,9 @@ impl Tasks {
             ended.as_mut().enable();
             // Also what was just beginning, and runs or waits by now.
             self.cancel_where(|_| true, reason);
-            let state = self.0.state();
-            if state.running.is_empty() && state.beginning.is_none() {
+            if self.0.is_at_rest() {
                 return;
             }
-            drop(state);
             ended.await;
         }
     }
@@ -333,6 +331,12 @@ impl State {
 }
 
 impl Inner {
+    /// Whether nothing runs or just begins.
+    fn is_at_rest(&self) -> bool {
+        let state = self.state();
+        state.running.is_empty() && state.beginning.is_none()
+    }
+
     /// Every map is whole after every statement on it, so a panic elsewhere does not spoil them.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -133,11 +133,12 @@ fn many_processes_on_one_session_tell_each_result_once() {
         let presence = seed.process("run");
         drop(presence);
         // Their process is gone, and nobody has noticed.
-        let mut going: Vec<Going> = Vec::new();
-        going.push(Going::start(&p, &["serve", "--once"]));
-        going.push(Going::start(&p, &["run", "-s", "x", "Hello."]));
-        going.push(Going::start(&p, &["run", "-s", "x", "Hello again."]));
-        going.push(Going::start(&p, &["run", "-s", "y", "Hello from elsewhere."]));
+        let mut going = vec![
+            Going::start(&p, &["serve", "--once"]),
+            Going::start(&p, &["run", "-s", "x", "Hello."]),
+            Going::start(&p, &["run", "-s", "x", "Hello again."]),
+            Going::start(&p, &["run", "-s", "y", "Hello from elsewhere."]),
+        ];
         let ran: Vec<_> = going.into_iter().map(Going::end).collect();
         ran.iter().for_each(|ran| assert_eq!(ran.code, 0, "{ran:?}"));
         done(&p.run(&["serve", "--once"]));
