@@ -133,7 +133,7 @@ fn many_processes_on_one_session_tell_each_result_once() {
         let presence = seed.process("run");
         drop(presence);
         // Their process is gone, and nobody has noticed.
-        let mut going = vec![
+        let going = vec![
             Going::start(&p, &["serve", "--once"]),
             Going::start(&p, &["run", "-s", "x", "Hello."]),
             Going::start(&p, &["run", "-s", "x", "Hello again."]),
