@@ -274,6 +274,13 @@ impl Chat {
                 .next()
                 .map(|(seat, message)| (seat, Opening::Said(vec![Said::by_person(message.content)])));
         }
+        match self.talk.tasks.unended(&self.talk.place()) {
+            0 => {}
+            1 => self.printer.note("1 background task is on its way; /tasks shows it"),
+            many => {
+                self.printer.note(&format!("{many} background tasks are on their way; /tasks shows them"))
+            }
+        }
         None
     }
 

@@ -28,8 +28,11 @@ impl House for Home {
 /// Every workspace that there is work in, each opened when it is needed.
 pub(super) struct Town {
     store: Arc<Store>,
-    open: Mutex<VecDeque<(PathBuf, Directories, Ground)>>,
+    open: Mutex<VecDeque<(PathBuf, Others, Ground)>>,
 }
+
+/// Directories beside a workspace.
+type Others = Vec<(PathBuf, Access)>;
 
 impl Town {
     pub(super) fn new(store: Arc<Store>) -> Self {
@@ -39,9 +42,13 @@ impl Town {
 
 impl House for Town {
     fn ground(&self, workspace: &Path, directories: &Directories) -> Result<Ground, String> {
+        let others: Others = directories
+            .iter()
+            .filter(|(path, _)| !path.starts_with(workspace))
+            .map(|(path, access)| (path.to_owned(), access))
+            .collect();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let known =
-            |(path, with, _): &(PathBuf, Directories, Ground)| path == workspace && with == directories;
+        let known = |(path, with, _): &(PathBuf, Others, Ground)| path == workspace && *with == others;
         if let Some(at) = open.iter().position(known)
             && let Some(entry) = open.remove(at)
         {
@@ -49,15 +56,10 @@ impl House for Town {
             open.push_front(entry);
             return Ok(ground);
         }
-        let others: Vec<(PathBuf, Access)> = directories
-            .iter()
-            .filter(|(path, _)| !path.starts_with(workspace))
-            .map(|(path, access)| (path.to_owned(), access))
-            .collect();
         let setting =
             Setting::open(Some(workspace), &others, Limits::default()).map_err(|Stop(problem, _)| problem)?;
         let ground = setting.ground(Arc::clone(&self.store));
-        open.push_front((workspace.to_owned(), directories.clone(), ground.clone()));
+        open.push_front((workspace.to_owned(), others, ground.clone()));
         open.truncate(OPEN);
         Ok(ground)
     }

@@ -256,9 +256,9 @@ impl Serving {
         let tasks = self.store.unowned_tasks(COUNTED).unwrap_or_default().len();
         let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         format!(
-            "serving {} and {} that wait, of every workspace; at most {} tasks at once",
+            "serving {} and {} of every workspace; at most {} tasks at once",
             many(jobs, "job"),
-            many(tasks, "task"),
+            many(tasks, "waiting task"),
             self.config.tasks.running
         )
     }

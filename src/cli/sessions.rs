@@ -7,7 +7,7 @@ use super::printer::Printer;
 use crate::agent::{RESULTS, results_of};
 use crate::config::{self, Dirs};
 use crate::session::{self, Entry, Format, NotFound, SessionError, SessionKey};
-use crate::store::Store;
+use crate::store::{Store, TaskFilter, Workspace};
 use crate::toolbox::Spill;
 use serde_json::{Value, json};
 use std::io::IsTerminal as _;
@@ -144,10 +144,21 @@ fn remove(printer: &Printer, names: &[String], place: &Place, yes: bool) -> Resu
             printer.note(&format!("{} is kept", entry.key));
             continue;
         }
+        let workspace = std::path::Path::new(&entry.workspace);
+        let runs = store.tasks(&TaskFilter {
+            workspace: Some(Workspace::at(workspace)),
+            session: Some((entry.key.channel().to_owned(), entry.key.chat().to_owned())),
+            ..TaskFilter::default()
+        });
+        let runs = runs.map_err(|error| Stop(error.to_string(), Exit::Failed))?;
         if session::remove(&store, &entry).map_err(failed)? {
             let results = store.path().with_file_name(RESULTS);
-            Spill::forget(&results, &results_of(std::path::Path::new(&entry.workspace), &entry.key))
-                .map_err(|error| Stop(format!("{}: {error}", results.display()), Exit::Failed))?;
+            let ended =
+                runs.iter().filter(|run| run.execution.ended()).map(|run| SessionKey::of_task(&run.id));
+            for key in ended.chain([entry.key.clone()]) {
+                Spill::forget(&results, &results_of(workspace, &key))
+                    .map_err(|error| Stop(format!("{}: {error}", results.display()), Exit::Failed))?;
+            }
             printer.note(&format!("removed {}", entry.key));
         }
     }

@@ -83,8 +83,13 @@ pub(super) fn state(row: &TaskRow) -> Result<String, Stop> {
     Ok(if is_left(row)? { format!("{name} (process gone)") } else { name.to_owned() })
 }
 
-/// The model calls of a task so far.
+/// What a task has taken so far. Of one that is over its row says it, also where the service said nothing.
 pub(super) fn usage(store: &Store, row: &TaskRow) -> Result<UsageSum, Stop> {
+    if row.execution.ended() {
+        let calls = u64::from(row.iterations);
+        let TaskRow { input, cached, output, cost, .. } = *row;
+        return Ok(UsageSum { calls, input, cached, output, cost });
+    }
     store.usage(&transcript(&row.id).to_string()).map_err(failed)
 }
 
@@ -132,10 +137,10 @@ fn list(printer: &Printer, typed: &TasksList) -> Result<Exit, Stop> {
     if lines.is_empty() {
         printer.note(&match &workspace {
             Some(dir) => format!(
-                "there are no such background tasks in {}; of every workspace: ringfence tasks list --all",
+                "no background tasks of that kind in {}; of every workspace: ringfence tasks list --all",
                 dir.display()
             ),
-            None => "there are no such background tasks".to_owned(),
+            None => "no background tasks of that kind".to_owned(),
         });
         return Ok(Exit::Done);
     }

@@ -172,7 +172,9 @@ async fn result(printer: &Printer, tasks: &Tasks, signals: &mut Signals) -> Exit
         () = idle(tasks) => {}
     }
     while let Some((_, arrived)) = tasks.arrival_anywhere().now_or_never() {
-        told = arrived.iter().map(|one| tell(printer, tasks, one)).last();
+        for one in &arrived {
+            told = Some(tell(printer, tasks, one));
+        }
     }
     let unknown = || printer.error("how it ended cannot be written down", Exit::Failed);
     signalled.or(told).unwrap_or_else(unknown)

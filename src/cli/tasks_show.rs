@@ -174,22 +174,30 @@ pub(super) fn logs(printer: &Printer, typed: &OneTask) -> Result<Exit, Stop> {
     Ok(printer.result(&lines.join("\n")))
 }
 
-/// Calls and texts in the order in which they were kept.
+/// Calls and texts in the order in which they were kept. Of the same moment, what a reply called comes before the next reply.
 fn entries(store: &Store, row: &TaskRow) -> Result<Vec<Entry>, Stop> {
     let key = transcript(&row.id);
-    let said = match session::find(store, Some(&row.workspace_path), &key).map_err(unreadable)? {
-        Ok(entry) => session::said(store, &entry).map_err(unreadable)?,
+    let replies = match session::find(store, Some(&row.workspace_path), &key).map_err(unreadable)? {
+        Ok(entry) => session::replies(store, &entry).map_err(unreadable)?,
         Err(_) => Vec::new(),
     };
     let filter = AuditFilter { session: Some(key.to_string()), ..AuditFilter::default() };
-    let calls = store.audit(&filter).map_err(failed)?;
-    let mut entries: Vec<Entry> = said.into_iter().map(|(at, text)| Entry::Text(at, text)).collect();
-    entries.extend(calls.into_iter().map(Entry::Call));
-    // Of the same moment, what was said comes before what was called.
-    entries.sort_by_key(|entry| match entry {
-        Entry::Text(at, _) => *at,
-        Entry::Call(call) => call.at,
-    });
+    let mut calls = store.audit(&filter).map_err(failed)?.into_iter().peekable();
+    let mut entries = Vec::new();
+    // Calls that were asked for and have no row yet.
+    let mut asked = 0_usize;
+    for reply in replies {
+        while let Some(call) = calls.next_if(|call| call.at < reply.at || (asked > 0 && call.at == reply.at))
+        {
+            asked = asked.saturating_sub(1);
+            entries.push(Entry::Call(call));
+        }
+        asked += reply.calls;
+        if !reply.text.trim().is_empty() {
+            entries.push(Entry::Text(reply.at, reply.text));
+        }
+    }
+    entries.extend(calls.map(Entry::Call));
     Ok(entries)
 }
 

@@ -390,6 +390,12 @@ fn budget(setting: &Setting, typed: &AskArguments, profile: &Profile) -> Budget 
 fn which_session(store: &Store, setting: &Setting, which: &SessionArguments) -> Result<SessionKey, Stop> {
     if let Some(name) = &which.session {
         let key = SessionKey::parse(name.trim());
+        if key.is_task() {
+            let problem = format!(
+                "{key} holds what was said in a background task, and is not gone on with; to look at it: ringfence sessions show {key}"
+            );
+            return Err(Stop(problem, Exit::Usage));
+        }
         let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
         if strange || key.chat().is_empty() || key.channel().is_empty() {
             let problem = "a session's name has 1 to 120 characters, none of them a control character";

@@ -93,7 +93,8 @@ pub fn newest(store: &Store, workspace: &Path) -> Result<Option<SessionKey>, Ses
     Ok(all.into_iter().map(|entry| entry.key).find(|key| key.channel() == TERMINAL))
 }
 
-/// Removes a session with its messages. Audit rows and usage stay. Whether it was there.
+/// Removes a session with its messages, its background runs that have ended, and its letters. Audit rows and usage stay.
+/// Whether it was there.
 ///
 /// # Errors
 ///

@@ -64,23 +64,29 @@ pub fn plain(store: &Store, entry: &Entry) -> Result<String, SessionError> {
     Ok(out)
 }
 
-/// What the model said in a session, in order: when, in milliseconds since the epoch, and what. Without thoughts and calls.
+/// A reply of the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// When it was kept, in milliseconds since the epoch.
+    pub at: i64,
+    /// What it says, without thoughts; empty where it only calls.
+    pub text: String,
+    /// How many calls it makes.
+    pub calls: usize,
+}
+
+/// The replies of the model in a session, in order.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn said(store: &Store, entry: &Entry) -> Result<Vec<(i64, String)>, SessionError> {
-    let mut said = Vec::new();
-    for row in store.messages(entry.id, 1)? {
-        let Some(message) = decoded(&row).filter(|message| message.speaker == Speaker::Assistant) else {
-            continue;
-        };
-        let text = message.text();
-        if !text.trim().is_empty() {
-            said.push((row.at, text));
-        }
-    }
-    Ok(said)
+pub fn replies(store: &Store, entry: &Entry) -> Result<Vec<Reply>, SessionError> {
+    let rows = store.messages(entry.id, 1)?;
+    let reply = |row: &MessageRow| {
+        let message = decoded(row).filter(|message| message.speaker == Speaker::Assistant)?;
+        Some(Reply { at: row.at, text: message.text(), calls: message.calls().count() })
+    };
+    Ok(rows.iter().filter_map(reply).collect())
 }
 
 fn markdown(entry: &Entry, rows: &[MessageRow]) -> String {

@@ -8,7 +8,7 @@ mod key;
 mod view;
 
 pub use catalogue::{Entry, NotFound, find, list, list_all, newest, remove};
-pub use export::{Format, export, plain, said};
+pub use export::{Format, Reply, export, plain, replies};
 pub use key::SessionKey;
 
 use crate::provider::{Block, Message, Speaker};

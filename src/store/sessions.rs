@@ -272,13 +272,28 @@ impl Store {
         })
     }
 
-    /// Removes a session with its messages. Audit rows and usage stay. Whether it was there.
+    /// Removes a session with its messages, its background runs that have ended, and its letters. Audit rows and usage stay.
+    /// Whether it was there.
     ///
     /// # Errors
     ///
     /// When it cannot be removed.
     pub fn remove_session(&self, session: SessionId) -> Result<bool, StoreError> {
         let removed = self.write(|transaction| {
+            // What was said in its background runs goes with it, and what was to be told of them. A run that goes on stays.
+            for statement in [
+                "DELETE FROM sessions WHERE id IN (
+                   SELECT s.id FROM sessions o
+                   JOIN tasks t ON t.workspace = o.workspace AND t.channel = o.channel AND t.chat = o.chat
+                   JOIN sessions s ON s.workspace = t.workspace AND s.channel = 'task' AND s.chat = t.id
+                   WHERE o.id = ?1 AND t.ended IS NOT NULL)",
+                "DELETE FROM tasks WHERE ended IS NOT NULL AND (workspace, channel, chat) =
+                   (SELECT workspace, channel, chat FROM sessions WHERE id = ?1)",
+                "DELETE FROM outbox WHERE (workspace, channel, chat) =
+                   (SELECT workspace, channel, chat FROM sessions WHERE id = ?1)",
+            ] {
+                transaction.prepare_cached(statement)?.execute([session.0])?;
+            }
             transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session.0])
         })?;
         // What was said is still in the write-ahead log. Readers elsewhere may keep it there a little longer.

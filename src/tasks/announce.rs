@@ -1,7 +1,7 @@
 //! What is told of a run that has ended: to the agent whose session it belongs to, and to the person.
 
 use super::origin::place_of;
-use crate::agent::{Means, Said};
+use crate::agent::Said;
 use crate::bus::{Inbound, SYSTEM};
 use crate::config;
 use crate::store::{Execution, TaskRow};
@@ -154,13 +154,4 @@ fn line(row: &TaskRow) -> String {
         });
     }
     line
-}
-
-/// What is left of what was set aside for a run.
-pub(super) fn left_of(row: &TaskRow, aside: Means) -> Means {
-    let tokens = row.input.saturating_add(row.output);
-    Means {
-        tokens: aside.tokens.map(|aside| aside.saturating_sub(tokens)),
-        cost: aside.cost.map(|aside| aside.saturating_sub(row.cost.unwrap_or(0))),
-    }
 }

@@ -74,8 +74,8 @@ struct State {
     running: HashMap<String, Running>,
     /// How many of each session run.
     running_of: HashMap<Place, u64>,
-    /// From whose purse something was set aside for a run, and how much.
-    aside: HashMap<String, (Purse, Means)>,
+    /// From whose purse something was set aside for a run.
+    aside: HashMap<String, Purse>,
     /// What has ended and waits to be announced, by the session that it belongs to.
     arrived: HashMap<Place, VecDeque<Announcement>>,
     /// Sessions whose arrivals somebody sees to, and how many do.
@@ -185,11 +185,15 @@ impl Tasks {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            if let Some(first) = self.0.state().arrived.get_mut(place).and_then(VecDeque::pop_front) {
-                return Some(first);
-            }
-            if self.unended(place) == 0 {
-                return None;
+            {
+                // Looked at together: a run that ends in between would be in neither.
+                let mut state = self.0.state();
+                if let Some(first) = state.arrived.get_mut(place).and_then(VecDeque::pop_front) {
+                    return Some(first);
+                }
+                if state.unended(place) == 0 {
+                    return None;
+                }
             }
             ended.await;
         }
@@ -210,8 +214,7 @@ impl Tasks {
 
     /// Runs of a session that wait or run in this process.
     pub fn unended(&self, place: &Place) -> usize {
-        let state = self.0.state();
-        state.queue.of(place) + state.running_of.get(place).map_or(0, |running| *running as usize)
+        self.0.state().unended(place)
     }
 
     /// Runs of this process that run.
@@ -261,21 +264,18 @@ impl Tasks {
         let (waiting, running) = {
             let mut state = self.0.state();
             let waiting = state.queue.drain(&which);
-            let running: Vec<signal::Sender<Option<String>>> = state
-                .running
-                .values()
-                .filter(|running| which(&running.place))
-                .map(|running| running.stop.clone())
-                .collect();
+            let mut running = 0;
+            // Said before anybody else can look: one of them may still be about to wait on.
+            for one in state.running.values().filter(|running| which(&running.place)) {
+                one.stop.send_replace(Some(reason.to_owned()));
+                running += 1;
+            }
             (waiting, running)
         };
-        for stop in &running {
-            stop.send_replace(Some(reason.to_owned()));
-        }
         for (id, place) in &waiting {
             self.0.cancel_waiting(id, place, reason);
         }
-        waiting.len() + running.len()
+        waiting.len() + running
     }
 
     /// Ends everything, for good, and waits until it has ended. What was taken up and has not begun is left to others. What is
@@ -306,6 +306,10 @@ impl Tasks {
 }
 
 impl State {
+    fn unended(&self, place: &Place) -> usize {
+        self.queue.of(place) + self.running_of.get(place).map_or(0, |running| *running as usize)
+    }
+
     fn started(&mut self, id: String, running: Running) {
         *self.running_of.entry(running.place.clone()).or_default() += 1;
         self.running.insert(id, running);
@@ -328,16 +332,16 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A run of this process's has ended, and its row says so.
-    fn over(&self, row: &TaskRow) {
+    /// A run of this process's has ended, and its row says so. `left` of what was set aside for it goes back.
+    fn over(&self, row: &TaskRow, left: Means) {
         let announcement = Announcement::of(row, Standing::New);
         if let Some(listener) = self.listener.get() {
             listener(&announcement);
         }
         let mut state = self.state();
         state.stopped(&row.id);
-        if let Some((purse, aside)) = state.aside.remove(&row.id) {
-            purse.put_back(announce::left_of(row, aside));
+        if let Some(purse) = state.aside.remove(&row.id) {
+            purse.put_back(left);
         }
         // Whoever waits for it within its own call looks by itself, and may have seen it already.
         let given = state.given.values().any(|ids| ids.contains(&row.id));
@@ -349,10 +353,16 @@ impl Inner {
         self.kick.notify_one();
     }
 
+    /// A run is not this process's any more, and nobody here hears of its end.
+    fn forget(&self, id: &str) {
+        self.state().stopped(id);
+        self.ended.notify_waiters();
+    }
+
     /// Ends a run that has not begun.
     fn cancel_waiting(&self, id: &str, place: &Place, reason: &str) {
         match self.store.cancel_task(id, reason) {
-            Ok(crate::store::CancelAsked::Ended(row)) => self.over(&row),
+            Ok(crate::store::CancelAsked::Ended(row)) => self.over(&row, run::set_aside(&row)),
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!("task {id} of {} cannot be cancelled: {error}", place.1);

@@ -1,9 +1,9 @@
 //! One run: a subagent's turn in a session of its own.
 
-use super::origin::{place_of, transcript};
-use super::{Inner, Running};
+use super::Inner;
+use super::origin::transcript;
 use crate::agent::{
-    Budget, Calling, Hooks, Incomplete, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work,
+    Budget, Calling, Hooks, Incomplete, Means, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work,
 };
 use crate::authority::{Directories, Flags, Rights, Role};
 use crate::sandbox::ports::Unavailable;
@@ -19,12 +19,17 @@ struct Ended {
     reason: Option<String>,
     end: Option<TurnEnd>,
     cost: Option<u64>,
+    /// What it left of what was set aside for it, by its own count, which also knows what a service did not say.
+    left: Means,
 }
 
-/// Begins a run whose row says that it runs.
-pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow) {
-    let (stop, stopped) = signal::channel(None);
-    inner.state().started(row.id.clone(), Running { place: place_of(&row), stop });
+/// What was set aside for a run when it was recorded.
+pub(super) fn set_aside(row: &TaskRow) -> Means {
+    Means { tokens: row.max_tokens, cost: row.max_cost }
+}
+
+/// Begins a run whose row says that it runs, and which counts as running.
+pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow, stopped: signal::Receiver<Option<String>>) {
     let inner = Arc::clone(inner);
     tokio::spawn(async move {
         let id = row.id.clone();
@@ -35,6 +40,8 @@ pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow) {
             reason: Some(format!("the program failed: {error}")),
             end: None,
             cost: None,
+            // What it took is not known; nothing is given out twice.
+            left: Means::default(),
         });
         settle(&inner, &id, &ended);
     });
@@ -61,18 +68,21 @@ fn settle(inner: &Inner, id: &str, ended: &Ended) {
         tracing::error!("how task {id} ended cannot be written down: {error}");
     }
     match inner.store.task(id) {
-        Ok(Some(row)) if row.execution.ended() => inner.over(&row),
+        Ok(Some(row)) if row.execution.ended() => inner.over(&row, ended.left),
         // It stands as running until another process finds this one gone, and is lost then.
-        _ => {
-            inner.state().stopped(id);
-            inner.ended.notify_waiters();
-        }
+        _ => inner.forget(id),
     }
 }
 
 async fn work(inner: Arc<Inner>, row: TaskRow, mut stopped: signal::Receiver<Option<String>>) -> Ended {
-    let failed =
-        |reason: String| Ended { execution: Execution::Failed, reason: Some(reason), end: None, cost: None };
+    let whole = set_aside(&row);
+    let failed = |reason: String| Ended {
+        execution: Execution::Failed,
+        reason: Some(reason),
+        end: None,
+        cost: None,
+        left: whole,
+    };
     let ground = match inner.house.ground(&row.workspace_path, &Directories::none()) {
         Ok(ground) => ground,
         Err(problem) => return failed(problem),
@@ -144,7 +154,7 @@ async fn work(inner: Arc<Inner>, row: TaskRow, mut stopped: signal::Receiver<Opt
         TurnOutcome::Unrecorded(problem) => (Execution::Failed, Some(problem.clone())),
     };
     let cost = provider.cost(end.usage);
-    Ended { execution, reason, end: Some(end), cost }
+    Ended { execution, reason, end: Some(end), cost, left: purse.left() }
 }
 
 fn incomplete(budget: Incomplete, row: &TaskRow) -> (Execution, Option<String>) {

@@ -171,7 +171,7 @@ impl Bound {
                 let claim = if wait { Inline::claim(&self.inner, &row.id, &origin.turn) } else { None };
                 if self.inner.hands == Hands::Own {
                     let mut state = self.inner.state();
-                    state.aside.insert(row.id.clone(), (origin.purse.clone(), aside));
+                    state.aside.insert(row.id.clone(), origin.purse.clone());
                     state.queue.push(self.place(), row.id.clone());
                     drop(state);
                     self.inner.kick.notify_one();
@@ -384,14 +384,15 @@ impl Spawner for Bound {
             let (waiting, running) = {
                 let mut state = self.inner.state();
                 let waiting = state.queue.remove(&self.place(), &row.id);
-                let running = state.running.get(&row.id).map(|running| running.stop.clone());
-                (waiting, running)
+                let running = state.running.get(&row.id);
+                // Said before anybody else can look: it may still be about to wait on.
+                let running = running.map(|running| running.stop.send_replace(Some(reason.to_owned())));
+                (waiting, running.is_some())
             };
             if waiting {
                 self.inner.cancel_waiting(&row.id, &self.place(), reason);
-            } else if let Some(stop) = running {
-                stop.send_replace(Some(reason.to_owned()));
-                self.until_ended(&[row.id.clone()], Duration::MAX).await?;
+            } else if running {
+                self.until_ended(std::slice::from_ref(&row.id), Duration::MAX).await?;
             } else if let Err(problem) = self.inner.store.cancel_task(&row.id, reason) {
                 return Err(error(ErrorKind::Failed, problem.to_string()));
             }

@@ -53,7 +53,7 @@ impl Unattended {
         let budget = self.budget();
         let purse = Purse::of(&budget);
         let mut end = self.turn(said, source, &purse, &stop).await?;
-        while matches!(end.outcome, TurnOutcome::Completed) && self.tasks.unended(&place) > 0 {
+        while matches!(end.outcome, TurnOutcome::Completed) {
             let first = tokio::select! {
                 first = self.tasks.arrival_or_none(&place) => first,
                 () = stopped(stop.clone()) => break,

@@ -5,6 +5,7 @@ mod looking;
 mod places;
 mod profiles;
 mod remedies;
+mod tasks_verb;
 
 use crate::support;
 use context::Context;

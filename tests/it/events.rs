@@ -37,6 +37,7 @@ fn all() -> Vec<What> {
         What::Usage { usage },
         What::Retry { ms: 1, reason: text() },
         What::Compaction { before: 2, after: 1 },
+        What::TaskUpdated { id: text(), label: text(), state: text(), text: text() },
         What::Notice { text: text() },
         What::Error {
             kind: text(),

@@ -1,5 +1,6 @@
 //! Parity M: messages to people, what they may carry and where they may go.
 
+use super::support::clockwork::{Clockwork, MINUTE, every};
 use super::support::{Program, World};
 use ringfence::authority::Role;
 use ringfence::bus::{Bus as _, Letterbox, Local, Post, Sender};
@@ -166,4 +167,29 @@ calls = [{ name = "message", arguments = { content = "Here it is.", media = ["a.
     let ran = program.run(&["run", "send it"]);
     assert_eq!((ran.code, ran.stdout.trim()), (0, "Sent."), "{ran:?}");
     assert!(ran.stderr.contains("message: Here it is.\n  attached: a.txt"), "{}", ran.stderr);
+}
+
+/// A job whose turn sends what `call` says, where it says something, and ends with a text of its own.
+fn job_that(call: &str) -> Vec<(String, String)> {
+    let calls = if call.is_empty() { String::new() } else { format!("calls = [{call}]\n") };
+    let first = if call.is_empty() { "" } else { "[[reply]]\ntools = true\n" };
+    let script = format!("{first}{calls}\n[[reply]]\ntext = \"The final text.\"\nrepeat = true\n");
+    let c = Clockwork::new(&script);
+    let (service, job) = (c.service(), c.add("a", every(60), "Report."));
+    c.later(MINUTE);
+    c.turn(&service);
+    assert_eq!(c.outcomes(&job.id).len(), 1);
+    c.letters().into_iter().map(|letter| (letter.kind, letter.content)).collect()
+}
+
+#[test]
+fn parity_m4_who_has_written_to_a_chat_does_not_answer_it_once_more() {
+    let of = |kind: &str, text: &str| (kind.to_owned(), text.to_owned());
+    // To the conversation itself: that was the answer.
+    let sent = r#"{ name = "message", arguments = { content = "Written." } }"#;
+    assert_eq!(job_that(sent), [of("message", "Written.")]);
+    // To another one, which is refused here: the answer is given.
+    let elsewhere = r#"{ name = "message", arguments = { content = "Written.", chat_id = "b" } }"#;
+    assert_eq!(job_that(elsewhere), [of("answer", "The final text.")]);
+    assert_eq!(job_that(""), [of("answer", "The final text.")]);
 }

@@ -3,8 +3,8 @@
 use crate::sessions::Kept;
 use proptest::prelude::*;
 use ringfence::store::{
-    Begun, Buried, CancelAsked, Delivery, Execution, NewProcess, NewTask, Recorded, Store, TaskEnd,
-    TaskFilter, TaskRow, Workspace,
+    Begun, Buried, CancelAsked, Delivery, Execution, NewMessage, NewProcess, NewTask, Recorded, Store,
+    TaskEnd, TaskFilter, TaskRow, Workspace,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -521,4 +521,33 @@ proptest! {
         prop_assert!(delivered.values().all(|times| *times == 1));
         prop_assert_eq!(delivered.into_keys().collect::<BTreeSet<_>>(), accepted);
     }
+}
+
+#[test]
+fn a_session_that_is_removed_takes_its_ended_runs_and_what_was_said_in_them_along() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("data/state.db")).unwrap();
+    let workspace = Workspace::at(&dir.path().canonicalize().unwrap());
+    let say = |channel: &str, chat: &str| {
+        let message = NewMessage { speaker: "user", blocks: "[]", title: "t", source: None };
+        store.append(&workspace, (channel, chat), message).unwrap();
+    };
+    say("cli", "gone");
+    say("cli", "stays");
+    for (id, chat) in [("aaaaaaaa", "gone"), ("bbbbbbbb", "gone"), ("cccccccc", "stays")] {
+        let new = NewTask { id, chat, digest: id, ..new_task(id, &workspace, Some("p")) };
+        assert!(matches!(store.record_task(&new, 64).unwrap(), Recorded::New(_)));
+        say("task", id);
+    }
+    for id in ["aaaaaaaa", "cccccccc"] {
+        begin(&store, id, "p");
+        assert!(store.end_task(id, "p", &end(Execution::Succeeded)).unwrap());
+    }
+    let session = store.session(&workspace, ("cli", "gone")).unwrap().unwrap();
+    assert!(store.remove_session(session).unwrap());
+    let there = |id: &str| store.task(id).unwrap().is_some();
+    // One that is still on its way is kept, and so is what belongs to another session.
+    assert!(!there("aaaaaaaa") && there("bbbbbbbb") && there("cccccccc"));
+    let transcript = |id: &str| store.session(&workspace, ("task", id)).unwrap().is_some();
+    assert!(!transcript("aaaaaaaa") && transcript("bbbbbbbb") && transcript("cccccccc"));
 }

@@ -303,15 +303,26 @@ fn what_is_told_to_look_at_can_be_looked_at() {
     }
 }
 
-/// The commands in the string literals of a source text, comments left out. Placeholders stand for a tool's name.
+/// The commands about tools and jobs in the string literals of a source text, comments left out. Placeholders stand for a
+/// name or an id.
 fn commands(source: &str) -> Vec<String> {
     let code: String =
         source.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let literals = code.split('"').skip(1).step_by(2);
+    let starts = ["ringfence tools", "ringfence cron"];
     literals
-        .filter_map(|literal| literal.find("ringfence tools").and_then(|at| literal.get(at..)))
+        .flat_map(|literal| {
+            starts
+                .iter()
+                .flat_map(move |start| literal.match_indices(start))
+                .map(move |(at, _)| &literal[at..])
+        })
         .map(|rest| rest.split([';', '`']).next().unwrap_or_default())
-        .map(|command| command.replace("{}", "read_file").replace("{what}", "read_file"))
+        .map(|command| {
+            ["{}", "{0}", "{id}", "{what}"]
+                .iter()
+                .fold(command.to_owned(), |text, name| text.replace(name, "read_file"))
+        })
         .collect()
 }
 
@@ -330,7 +341,7 @@ fn all_commands(dir: &Path, found: &mut Vec<String>) {
 fn every_command_in_the_source_is_one() {
     let mut found = Vec::new();
     all_commands(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    assert!(found.len() >= 2, "{found:?}");
+    assert!(found.len() >= 12, "{found:?}");
     for command in found {
         let words = shlex::split(&command).unwrap();
         if let Err(error) = ringfence::cli::Arguments::try_parse_from(words) {
@@ -338,5 +349,7 @@ fn every_command_in_the_source_is_one() {
         }
     }
     assert_eq!(commands("a(\"to see: ringfence tools walk {}; or\")"), ["ringfence tools walk read_file"]);
+    let two = commands("a(\"see ringfence cron show {0}; go on: ringfence cron go {0}\")");
+    assert_eq!(two, ["ringfence cron show read_file", "ringfence cron go read_file"]);
     assert!(ringfence::cli::Arguments::try_parse_from(["ringfence", "tools", "walk"]).is_err());
 }
