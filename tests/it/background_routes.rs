@@ -103,7 +103,7 @@ fn of_files_that_look_like_state_nothing_comes() {
     }
     let after = yard.effects();
     assert_eq!((&after.jobs, &after.letters), (&before.jobs, &before.letters));
-    assert_eq!(after.tasks, [ended.id.clone()]);
+    assert_eq!(after.tasks, std::slice::from_ref(&ended.id));
     assert_eq!(sessions(&yard), BTreeSet::from([own.clone()]));
     assert_eq!(prompt(&yard, &process), told);
     process.close();
