@@ -157,6 +157,9 @@ impl Ground {
         if !kept {
             spill = spill.passing();
         }
+        if key.is_task() {
+            spill = spill.single();
+        }
         caller = caller.spilling(Arc::new(spill));
         let skills = config::canonical(&self.own_skills()).ok().and_then(|dir| OwnReadOnly::open(&dir).ok());
         if let Some(skills) = skills {

@@ -4,25 +4,29 @@ use super::Sender;
 use crate::sandbox::ports::{Answer, Courier, Error, ErrorKind, Outgoing, Receipt};
 use crate::store::{NewLetter, Store, Workspace};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Messages of one turn, at most: nobody reads them while it runs, and nobody stops it.
+pub const MAX_LETTERS: usize = 32;
 
 /// Keeps messages of one conversation as letters.
 pub struct Letterbox {
     store: Arc<Store>,
     sender: Sender,
     silent: bool,
-    sent: AtomicBool,
+    /// How many were sent, or are being sent.
+    sent: AtomicUsize,
 }
 
 impl Letterbox {
     /// For a sender. A silent one delivers nothing, and says so.
     pub fn new(store: Arc<Store>, sender: Sender, silent: bool) -> Self {
-        Self { store, sender, silent, sent: AtomicBool::new(false) }
+        Self { store, sender, silent, sent: AtomicUsize::new(0) }
     }
 
     /// Whether something was sent.
     pub fn sent(&self) -> bool {
-        self.sent.load(Ordering::Relaxed)
+        self.sent.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -34,6 +38,12 @@ impl Courier for Letterbox {
                 let message = "not delivered: this job was told to be silent".to_owned();
                 return Err(Error { kind: ErrorKind::Unavailable, message });
             }
+            if self.sent.fetch_add(1, Ordering::Relaxed) >= MAX_LETTERS {
+                self.sent.fetch_sub(1, Ordering::Relaxed);
+                let message =
+                    format!("{MAX_LETTERS} messages were sent already; say the rest in your answer");
+                return Err(Error { kind: ErrorKind::Limit, message });
+            }
             let workspace = Workspace::at(&self.sender.workspace);
             let letter = NewLetter {
                 workspace: &workspace,
@@ -44,11 +54,10 @@ impl Courier for Letterbox {
                 content: &out.content,
                 attachments: &out.attachments,
             };
-            self.store.put_letter(&letter).map_err(|error| Error {
-                kind: ErrorKind::Failed,
-                message: format!("the message cannot be kept: {error}"),
+            self.store.put_letter(&letter).map_err(|error| {
+                self.sent.fetch_sub(1, Ordering::Relaxed);
+                Error { kind: ErrorKind::Failed, message: format!("the message cannot be kept: {error}") }
             })?;
-            self.sent.store(true, Ordering::Relaxed);
             Ok(Receipt { channel: out.channel, chat: out.chat })
         })
     }

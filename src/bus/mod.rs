@@ -10,7 +10,7 @@ mod message;
 
 pub use courier::{MAX_ATTACHMENT, Post, Sender};
 pub use desk::{Admission, Desk, FOLLOW_UPS, QUEUE, Refused, Sitting, Stopped, TURNS};
-pub use letterbox::Letterbox;
+pub use letterbox::{Letterbox, MAX_LETTERS};
 pub use local::Local;
 pub use message::{Inbound, Metadata, Outbound, SYSTEM};
 

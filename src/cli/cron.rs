@@ -13,6 +13,7 @@ use crate::schedule::{self, Draft, Edit, JobError, Owner, Plan, duration};
 use crate::session::SessionKey;
 use crate::store::{JobFilter, JobRow, JobState, RunRow, Store, StoreError, Workspace};
 use crate::tasks::TurnOf;
+use crate::toolbox::one_line;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -98,12 +99,15 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
         provider: chosen.name.clone(),
         model: chosen.model.clone(),
     };
+    // What the profile may take at most holds for the job, too.
+    let most = setting.config.profile_limits(&profile.name);
     let owner = Owner {
         workspace: &setting.workspace,
         key: &key,
         of: &of,
         rights: holds.rights(),
-        tokens: typed.max_tokens,
+        tokens: most.tokens(typed.max_tokens),
+        time: most.time,
         silent: typed.silent,
         by: "user",
     };
@@ -127,9 +131,8 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
 fn named(name: &str) -> Result<SessionKey, Stop> {
     let key = SessionKey::parse(name.trim());
     let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
-    if strange || key.chat().is_empty() || key.channel().is_empty() || key.is_task() {
-        let problem =
-            "a session's name has 1 to 120 characters, none of them a control character, and is no task's";
+    if strange || key.chat().is_empty() || key.channel().is_empty() || key.is_task() || key.is_host() {
+        let problem = "a session's name has 1 to 120 characters, none of them a control character, and is no task's and not the host's";
         return Err(Stop(problem.to_owned(), Exit::Usage));
     }
     Ok(key)
@@ -204,9 +207,9 @@ fn line(job: &JobRow, everywhere: bool) -> String {
         Some(next) => clock(next),
         None => "-".repeat(16),
     };
-    let at = if everywhere { format!("  ({})", job.workspace) } else { String::new() };
+    let at = if everywhere { format!("  ({})", one_line(&job.workspace)) } else { String::new() };
     let words = schedule::schedule_words(job);
-    format!("{}  {:8}  {next}  {words}  {}{at}", job.id, job.state.name(), job.name)
+    format!("{}  {:8}  {next}  {words}  {}{at}", job.id, job.state.name(), one_line(&job.name))
 }
 
 fn as_json(store: &Store, job: &JobRow) -> Result<Value, Stop> {
@@ -267,9 +270,11 @@ fn show(printer: &Printer, id: &str, json: bool) -> Result<Exit, Stop> {
         ("model", format!("{} of {}", job.model, job.provider)),
         ("holds", holds),
         ("answers", answers.to_owned()),
-        ("message", job.message.clone()),
     ];
-    let text: Vec<String> = lines.iter().map(|(what, value)| format!("{what:9} {value}")).collect();
+    let mut text: Vec<String> =
+        lines.iter().map(|(what, value)| format!("{what:9} {}", one_line(value))).collect();
+    // Its further lines are set back, so that none is taken for one of the above.
+    text.push(format!("{:9} {}", "message", job.message.trim_end().replace('\n', "\n  ")));
     Ok(printer.result(&text.join("\n")))
 }
 
@@ -315,7 +320,7 @@ fn remove(printer: &Printer, ids: &[String]) -> Result<Exit, Stop> {
     let found = ids.iter().map(|id| find(id)).collect::<Result<Vec<_>, _>>()?;
     for (store, job) in found {
         if store.remove_job(&job.id).map_err(failed)? {
-            printer.note(&format!("removed {} ({})", job.id, job.name));
+            printer.note(&format!("removed {} ({})", job.id, one_line(&job.name)));
         }
     }
     Ok(Exit::Done)
@@ -367,6 +372,6 @@ fn run_line(run: &RunRow) -> String {
     };
     let took =
         time.filter(|_| run.owner.is_some()).map(|ms| format!("  {}", duration(ms))).unwrap_or_default();
-    let reason = run.reason.as_deref().map(|reason| format!("  {reason}")).unwrap_or_default();
+    let reason = run.reason.as_deref().map(|reason| format!("  {}", one_line(reason))).unwrap_or_default();
     format!("{}  {:7}{times}{took}{reason}", clock(run.due), run.outcome.name())
 }

@@ -3,9 +3,11 @@
 use super::open::{Setting, Stop};
 use crate::agent::Ground;
 use crate::authority::{Access, Directories};
+use crate::config;
 use crate::sandbox::Limits;
 use crate::store::Store;
 use crate::tasks::House;
+use crate::toolbox::one_line;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +33,17 @@ pub(super) struct Town {
     open: Mutex<VecDeque<(PathBuf, Others, Ground)>>,
 }
 
+/// What was recorded for a directory is for that one. Where a link stands by now, it would be done in another workspace, and
+/// told in another's sessions.
+fn itself(workspace: &Path) -> Result<(), String> {
+    let shown = one_line(&workspace.display().to_string());
+    match config::canonical(workspace) {
+        Ok(found) if found == workspace => Ok(()),
+        Ok(_) => Err(format!("its workspace {shown} is a link to another by now")),
+        Err(error) => Err(format!("its workspace {shown}: {error}")),
+    }
+}
+
 /// Directories beside a workspace.
 type Others = Vec<(PathBuf, Access)>;
 
@@ -42,6 +55,7 @@ impl Town {
 
 impl House for Town {
     fn ground(&self, workspace: &Path, directories: &Directories) -> Result<Ground, String> {
+        itself(workspace)?;
         let others: Others = directories
             .iter()
             .filter(|(path, _)| !path.starts_with(workspace))

@@ -18,6 +18,7 @@ use crate::schedule::Schedule;
 use crate::session::SessionKey;
 use crate::store::{Execution, JobFilter, JobState, Store};
 use crate::tasks::{Announcement, Claim, Hands, House, Place, Tasks, TurnOf, Unattended};
+use crate::toolbox::one_line;
 use futures_util::FutureExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -223,7 +224,7 @@ async fn hear(serving: &Serving, place: &Place, arrived: Vec<Announcement>) {
         }
     };
     if let Some(problem) = problem {
-        serving.printer.note(&format!("no turn in session {}: {problem}", place.1));
+        serving.printer.note(&format!("no turn in session {}: {}", place.1, one_line(&problem)));
     }
 }
 

@@ -155,7 +155,7 @@ fn line(row: &TaskRow, used: &UsageSum, everywhere: bool) -> Result<String, Stop
     let now = jiff::Timestamp::now().as_millisecond();
     let label = one_line(&row.label);
     let label = label.char_indices().nth(LABEL).and_then(|(at, _)| label.get(..at)).unwrap_or(&label);
-    let at = if everywhere { format!("  ({})", row.workspace) } else { String::new() };
+    let at = if everywhere { format!("  ({})", one_line(&row.workspace)) } else { String::new() };
     Ok(format!(
         "{}  {:11}  {:9}  {:>4}  {:>2} calls  {:>7} tokens  {}  {label}{at}",
         row.id,

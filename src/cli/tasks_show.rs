@@ -63,7 +63,8 @@ fn in_words(store: &Store, row: &TaskRow, used: &UsageSum) -> Result<String, Sto
     }
     let when = row.delivered.map(|at| format!(" {}", clock(at))).unwrap_or_default();
     say("delivery", format!("{}{when}", row.delivery.name()));
-    say("session", format!("{} of {}, its task {}", session(row), row.workspace, row.nth));
+    let workspace = one_line(&row.workspace);
+    say("session", format!("{} of {workspace}, its task {}", session(row), row.nth));
     if let Some(other) = &row.retry_of {
         say("repeats", other.clone());
     }
@@ -77,7 +78,8 @@ fn in_words(store: &Store, row: &TaskRow, used: &UsageSum) -> Result<String, Sto
         say("ended", format!("{}{took}", clock(at)));
     }
     let temperature = row.temperature.map(|t| format!(", temperature {t}")).unwrap_or_default();
-    say("as", format!("{}, model {} of {}{temperature}", row.profile, row.model, row.provider));
+    let [profile, model, provider] = [&row.profile, &row.model, &row.provider].map(|name| one_line(name));
+    say("as", format!("{profile}, model {model} of {provider}{temperature}"));
     say("rights", rights(&row.rights));
     say("may take", most(row));
     say("took", taken(used));

@@ -396,6 +396,10 @@ fn which_session(store: &Store, setting: &Setting, which: &SessionArguments) -> 
             );
             return Err(Stop(problem, Exit::Usage));
         }
+        if key.is_host() {
+            let problem = format!("{key} is the host's own, and no conversation; choose another name");
+            return Err(Stop(problem, Exit::Usage));
+        }
         let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
         if strange || key.chat().is_empty() || key.channel().is_empty() {
             let problem = "a session's name has 1 to 120 characters, none of them a control character";

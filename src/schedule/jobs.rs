@@ -12,6 +12,7 @@ use crate::tasks::TurnOf;
 use crate::toolbox::one_line;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::Duration;
 
 /// Characters of a message that become a job's name.
 const NAME: usize = 30;
@@ -45,6 +46,8 @@ pub struct Owner<'a> {
     pub rights: &'a Rights,
     /// Tokens of a run.
     pub tokens: Option<u64>,
+    /// Time of a run, where its creator has less than every job.
+    pub time: Option<Duration>,
     /// Whether its answers are kept without being sent to the person.
     pub silent: bool,
     /// Who adds it: `agent` or `user`.
@@ -124,6 +127,7 @@ pub fn add(
     let mut rights = owner.rights.clone();
     rights.capabilities = rights.capabilities.without(Capability::Cron);
     let tools = owner.of.tools.as_ref().map(|tools| serde_json::Value::from(tools.as_slice()).to_string());
+    let time = owner.time.map_or(config.timeout, |time| time.min(config.timeout));
     let (id, workspace, name) = (config::fresh_id(), Workspace::at(owner.workspace), name(draft));
     let new = NewJob {
         id: &id,
@@ -139,7 +143,7 @@ pub fn add(
         tools: tools.as_deref(),
         provider: &owner.of.provider,
         model: &owner.of.model,
-        time_ms: u64::try_from(config.timeout.as_millis()).unwrap_or(u64::MAX),
+        time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
         max_tokens: owner.tokens,
         silent: owner.silent,
         by: owner.by,

@@ -86,6 +86,7 @@ impl Bound {
             of: &origin.of,
             rights: &origin.rights,
             tokens: origin.purse.left().tokens.map(|left| left.saturating_add(taken)),
+            time: origin.ground.config.profile_limits(&origin.of.profile).time,
             silent: false,
             by: "agent",
         };

@@ -43,6 +43,11 @@ impl SessionKey {
         self.channel == TASK
     }
 
+    /// Whether it stands for the host itself, whose messages name the conversation that they are for: nobody talks in it.
+    pub fn is_host(&self) -> bool {
+        self.channel == HOST
+    }
+
     /// Where its messages come from.
     pub fn channel(&self) -> &str {
         &self.channel
@@ -56,6 +61,9 @@ impl SessionKey {
 
 /// The channel of the terminal.
 pub(super) const TERMINAL: &str = "cli";
+
+/// The channel of what the host says.
+const HOST: &str = "system";
 
 /// The channel of background runs.
 pub(super) const TASK: &str = "task";

@@ -17,17 +17,23 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The directory at a path whose links are resolved.
+    /// The directory at a path whose links are resolved. Where a link stands by now, there is none: what it leads to is another
+    /// workspace's.
     #[expect(
         clippy::disallowed_methods,
         reason = "this room tells directories apart that have the same name"
     )]
     pub fn at(path: &Path) -> Self {
-        let directory = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_dir).and_then(|found| {
-            let born = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-            // Numbers that are compared and never computed with: the bits are kept.
-            Some((found.dev().cast_signed(), found.ino().cast_signed(), i64::try_from(born.as_nanos()).ok()?))
-        });
+        let directory =
+            std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_dir).and_then(|found| {
+                let born = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+                // Numbers that are compared and never computed with: the bits are kept.
+                Some((
+                    found.dev().cast_signed(),
+                    found.ino().cast_signed(),
+                    i64::try_from(born.as_nanos()).ok()?,
+                ))
+            });
         Self { path: path.to_owned(), directory }
     }
 

@@ -10,6 +10,7 @@ use crate::sandbox::ports::{
     Accepted, Answer, Delivery, Error, ErrorKind, Execution, Finished, Request, Spawner, Summary,
 };
 use crate::store::{self, NewTask, Recorded, TaskFilter, TaskRow, Workspace};
+use crate::toolbox::view;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,6 +21,10 @@ const LABEL: usize = 30;
 
 /// Runs that are listed.
 const LISTED: u64 = 64;
+
+/// Characters of a result that one call hands over: more than a model sees, and less than a call may return. The whole is on
+/// record.
+const RESULT: usize = 100_000;
 
 /// How often runs of other processes are looked at while somebody waits.
 const LOOK: Duration = Duration::from_millis(500);
@@ -327,7 +332,7 @@ impl Spawner for Bound {
             let mut rows = self.until_ended(&ids, Duration::from_millis(timeout_ms.into())).await?;
             let row = rows.pop().unwrap_or(row);
             let text = match row.execution.ended() {
-                true => row.result.clone().or_else(|| row.reason.clone()).unwrap_or_default(),
+                true => view(row.result.as_ref().or(row.reason.as_ref()).map_or("", String::as_str), RESULT),
                 false => String::new(),
             };
             if row.execution.ended()
@@ -369,7 +374,7 @@ impl Spawner for Bound {
                 return Err(error(ErrorKind::Invalid, problem));
             }
             let how = super::announce::ended(&row);
-            Ok(match row.result {
+            Ok(match row.result.as_ref().map(|result| view(result, RESULT)) {
                 Some(result) if row.execution == store::Execution::Succeeded => result,
                 Some(result) => format!("It {how}. What it had until then:\n{result}"),
                 None => format!("It {how}. There is no text of it."),

@@ -109,11 +109,13 @@ impl Unattended {
     /// What a turn may take.
     pub fn budget(&self) -> Budget {
         let agent = &self.ground.config.agent;
+        // Its profile as it is configured now.
+        let most = self.ground.config.profile_limits(&self.of.profile);
         Budget {
-            iterations: agent.main_iterations,
-            tokens: self.tokens.or(agent.max_tokens),
+            iterations: most.iterations(agent.main_iterations),
+            tokens: most.tokens(self.tokens.or(agent.max_tokens)),
             cost: agent.max_cost,
-            time: self.time.or(agent.timeout),
+            time: most.time(self.time.or(agent.timeout)),
             reply_tokens: agent.reply_tokens,
         }
     }

@@ -20,6 +20,12 @@ const MOST: u64 = 256 << 20;
 /// Bytes after which it is looked again what is too much.
 const STEP: u64 = 16 << 20;
 
+/// How often it is looked what is old, over all processes: looking takes the longer the more sessions there are.
+const AGAIN: Duration = Duration::from_secs(10 * 60);
+
+/// The file whose time says when that was.
+const LOOKED: &str = ".looked";
+
 /// Characters of a line. A longer one is broken, so that a page of it can be read.
 const LINE: usize = 2_000;
 
@@ -31,6 +37,7 @@ pub struct Spill {
     next: AtomicU64,
     written: AtomicU64,
     passing: bool,
+    single: bool,
 }
 
 /// A result that was kept.
@@ -43,8 +50,8 @@ pub struct Spilled {
 }
 
 impl Spill {
-    /// The directory of a session below `root`, which is made where it is not there. What is old or too much is removed,
-    /// whichever session it belongs to.
+    /// The directory of a session below `root`, which is made where it is not there. Now and then, what is old or too much
+    /// is removed, whichever session it belongs to.
     ///
     /// # Errors
     ///
@@ -54,9 +61,25 @@ impl Spill {
         let root = config::canonical(root)?;
         let path = root.join(name_of(session));
         config::create_private_dir(&path)?;
-        prune(&root, Limits { age: AGE, most: MOST })?;
+        if is_due(&root) {
+            prune(&root, Limits { age: AGE, most: MOST })?;
+        }
         let directory = Arc::new(OwnReadOnly::open(&path)?);
-        Ok(Self { root, directory, next: AtomicU64::new(1), written: AtomicU64::new(0), passing: false })
+        Ok(Self {
+            root,
+            directory,
+            next: AtomicU64::new(1),
+            written: AtomicU64::new(0),
+            passing: false,
+            single: false,
+        })
+    }
+
+    /// The same for a session that nobody else opens: where nothing was kept, nothing is left of it.
+    #[must_use]
+    pub fn single(mut self) -> Self {
+        self.single = true;
+        self
     }
 
     /// The same, whose results go when it does.
@@ -112,11 +135,18 @@ impl Spill {
 
 impl Drop for Spill {
     fn drop(&mut self) {
+        let root = || Dir::open_ambient_dir(&self.root, ambient_authority());
+        let name = self.directory.path().file_name().unwrap_or_default();
         if !self.passing {
+            if self.single
+                && let Ok(root) = root()
+            {
+                // Only one with nothing in it goes.
+                let _ = root.remove_dir(name);
+            }
             return;
         }
-        let root = Dir::open_ambient_dir(&self.root, ambient_authority());
-        let name = self.directory.path().file_name().unwrap_or_default();
+        let root = root();
         if let Err(error) = root.and_then(|root| root.remove_dir_all(name)) {
             tracing::warn!("long results of a conversation that is not kept are still there: {error}");
         }
@@ -154,6 +184,19 @@ fn broken(text: &str) -> (String, usize) {
 struct Limits {
     age: Duration,
     most: u64,
+}
+
+/// Whether it is time to look at what is old. Whoever asks first looks.
+fn is_due(root: &Path) -> bool {
+    let Ok(dir) = Dir::open_ambient_dir(root, ambient_authority()) else { return true };
+    let looked = dir.symlink_metadata(LOOKED).and_then(|stat| stat.modified());
+    if looked.is_ok_and(|at| SystemTime::now().duration_since(at.into_std()).is_ok_and(|past| past < AGAIN)) {
+        return false;
+    }
+    // Made anew, so that its time is now. Where it cannot be made, it is looked each time.
+    let _ = dir.remove_file(LOOKED);
+    let _ = dir.open_with(LOOKED, cap_std::fs::OpenOptions::new().write(true).create_new(true));
+    true
 }
 
 /// Removes what is older than may be kept and, oldest first, what is too much; then directories with nothing in them. A file
@@ -200,8 +243,8 @@ mod tests {
     use super::*;
 
     fn files(root: &Path) -> usize {
-        let sessions = std::fs::read_dir(root).unwrap();
-        sessions.map(|session| std::fs::read_dir(session.unwrap().path()).unwrap().count()).sum()
+        let sessions = std::fs::read_dir(root).unwrap().map(|session| session.unwrap().path());
+        sessions.filter(|path| path.is_dir()).map(|path| std::fs::read_dir(path).unwrap().count()).sum()
     }
 
     #[test]
@@ -216,6 +259,11 @@ mod tests {
         std::fs::File::options().write(true).open(&first.path).unwrap().set_modified(minute).unwrap();
         let second = spill.keep(&"y".repeat(1000)).unwrap();
         assert_eq!(files(root.path()), 3);
+        // It was looked at a moment ago.
+        Spill::open(root.path(), "another session").unwrap();
+        assert!(old.path.exists());
+        let looked = std::fs::File::options().write(true).open(root.path().join(LOOKED)).unwrap();
+        looked.set_modified(SystemTime::now() - AGAIN).unwrap();
         Spill::open(root.path(), "another session").unwrap();
         assert!(!old.path.exists() && first.path.exists() && second.path.exists());
         prune(root.path(), Limits { age: AGE, most: 1500 }).unwrap();

@@ -60,6 +60,7 @@ mod parity_skills;
 mod parity_spawn;
 mod race;
 mod red_agent;
+mod red_background;
 mod red_team;
 mod roles;
 mod run;

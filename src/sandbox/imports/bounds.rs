@@ -54,6 +54,15 @@ pub(super) fn short(what: &str, text: Option<&str>, most: usize) -> Result<(), E
     Ok(())
 }
 
+/// The name of something that is looked up, which people are shown within a line.
+pub(super) fn name(what: &str, name: Option<&str>, most: usize) -> Result<(), Error> {
+    short(what, name, most)?;
+    if name.is_some_and(|name| name.contains(char::is_control)) {
+        return error(ErrorKind::Invalid, format!("{what} has control characters; no name has any"));
+    }
+    Ok(())
+}
+
 /// An id as the host gives them. Another text names nothing, whatever a port would make of it.
 pub(super) fn id(of: &str, id: &str) -> Result<(), Error> {
     if id.len() == ID && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {

@@ -30,8 +30,8 @@ impl Host for MainState {
 fn check(request: &Request) -> Result<(), Error> {
     bounds::text("the task", &request.task)?;
     bounds::label("the label", request.label.as_deref())?;
-    bounds::short("the name of the profile", request.profile.as_deref(), MAX_NAME)?;
-    bounds::short("the name of the model", request.model.as_deref(), MAX_NAME)?;
+    bounds::name("the name of the profile", request.profile.as_deref(), MAX_NAME)?;
+    bounds::name("the name of the model", request.model.as_deref(), MAX_NAME)?;
     if request.temperature.is_some_and(|degrees| !(0.0..=MAX_TEMPERATURE).contains(&degrees)) {
         let message = format!("the temperature is not between 0 and {MAX_TEMPERATURE}");
         return bounds::error(ErrorKind::Invalid, message);

@@ -268,6 +268,7 @@ pub fn owner(origin: &Origin) -> Owner<'_> {
         of: &origin.of,
         rights: &origin.rights,
         tokens: None,
+        time: None,
         silent: false,
         by: "agent",
     }
