@@ -4,7 +4,7 @@
 use crate::config;
 use crate::sandbox::{Digest, OwnReadOnly};
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -195,7 +195,7 @@ fn is_due(root: &Path) -> bool {
     }
     // Made anew, so that its time is now. Where it cannot be made, it is looked each time.
     let _ = dir.remove_file(LOOKED);
-    let _ = dir.open_with(LOOKED, cap_std::fs::OpenOptions::new().write(true).create_new(true));
+    let _ = dir.open_with(LOOKED, OpenOptions::new().write(true).create_new(true).mode(0o600));
     true
 }
 

@@ -164,15 +164,15 @@ fn audited(store: &Store) -> Vec<(String, String)> {
 
 /// Where to strike. It is printed when a check fails.
 #[derive(Debug, Clone, Copy)]
-struct Point {
-    number: usize,
+pub struct Point {
+    pub number: usize,
     seed: u64,
     /// Lines to read.
-    lines: usize,
+    pub lines: usize,
     /// Bytes to read behind them.
     bytes: usize,
     /// Times to let others go first.
-    steps: u64,
+    pub steps: u64,
 }
 
 /// Prints the point when a check fails.
@@ -188,7 +188,7 @@ impl Drop for Shown {
 }
 
 /// Points that are spread over so many lines.
-fn points(count: usize, lines: usize) -> Vec<Point> {
+pub fn points(count: usize, lines: usize) -> Vec<Point> {
     let seed = std::env::var("KILL_SEED").map_or(0x5eed, |seed| seed.parse().unwrap());
     let mut state = seed;
     let mut next = move || {
@@ -552,7 +552,7 @@ fn look(program: &Program, kept: usize) {
 }
 
 /// Does something at every point, some at a time.
-fn at_each<T: Send>(points: &[Point], work: impl Fn(Point) -> T + Sync) -> Vec<T> {
+pub fn at_each<T: Send>(points: &[Point], work: impl Fn(Point) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let worker = || {

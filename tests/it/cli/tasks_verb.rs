@@ -66,7 +66,7 @@ fn looking_makes_nothing() {
     let program = Program::bare();
     let ran = program.run(&["tasks", "list"]);
     assert_eq!(done(&ran), "");
-    assert!(ran.stderr.starts_with("there are no such background tasks in "), "{ran:?}");
+    assert!(ran.stderr.starts_with("no background tasks of that kind in "), "{ran:?}");
     assert_eq!(done(&type_it(&program, &ran.stderr)), "");
     assert_eq!(program.run(&["tasks", "list", "--json"]).json()["tasks"], json!([]));
     for command in ["show", "logs", "cancel", "retry"] {
