@@ -84,7 +84,7 @@ fn the_same_task_twice_in_a_turn_is_one_run_and_in_two_turns_two() {
 }
 
 #[test]
-fn a_result_that_is_waited_for_is_given_once_and_delivered_when_the_turn_is_over() {
+fn a_result_that_is_waited_for_is_given_once_and_delivered_when_it_is_kept() {
     let yard = Yard::new(&counts());
     let process = yard.process();
     let at = process.at(&yard, "s");
@@ -93,7 +93,7 @@ fn a_result_that_is_waited_for_is_given_once_and_delivered_when_the_turn_is_over
     assert_eq!(process.tasks.arrived(&at.place), []);
     assert!(process.tasks.is_idle());
     assert_eq!(yard.row(&finished.id).delivery, Delivery::Pending, "the turn may still be lost");
-    process.tasks.turn_over(&at.origin.turn);
+    process.tasks.given_is_kept(&at.origin.turn);
     assert_eq!(yard.row(&finished.id).delivery, Delivery::Delivered);
     // Without the wait it is announced.
     let announced = process.run(&at, request("count others"));
@@ -313,7 +313,6 @@ fn what_is_refused_takes_nothing_out_of_the_purse() {
     // What a run leaves comes back, to the last token.
     process.end_all(&at.place);
     assert_eq!(purse.left().tokens, Some(1_000_000));
-<<<<<<< HEAD
     let ended = process.run(&at, ask("count them"));
     assert_eq!((ended.row.input, ended.row.output), (30, 5));
     assert_eq!(purse.left().tokens, Some(1_000_000 - 35));
@@ -321,12 +320,6 @@ fn what_is_refused_takes_nothing_out_of_the_purse() {
     process.run(&at, ask("keep quiet"));
     let left = purse.left().tokens.unwrap();
     assert!((900_000 - 35..1_000_000 - 35).contains(&left), "{left}");
-=======
-    process.run(&at, ask("count them"));
-    // By its own count, since the service says nothing of what it took.
-    let left = purse.left().tokens.unwrap();
-    assert!((900_001..1_000_000).contains(&left), "{left}");
->>>>>>> main
     process.start(&at, ask("count others")).unwrap_err();
     assert_eq!(purse.left().tokens, Some(left), "the session is full");
     process.close();

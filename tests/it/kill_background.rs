@@ -392,6 +392,7 @@ fn waiting() -> (Program, String) {
         of: &of,
         rights: &rights,
         tokens: None,
+        time: None,
         silent: false,
         by: "user",
     };

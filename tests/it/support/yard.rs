@@ -364,7 +364,7 @@ impl Process {
         let round = round(yard, at, &caller, &budget, provider.as_ref());
         let hooks = Hooks { listen, follow_ups, notice: &|_| {} };
         let end = self.block_on(round.go(Work::Say(said), hooks, stop)).unwrap();
-        self.tasks.turn_over(&at.origin.turn);
+        self.tasks.given_is_kept(&at.origin.turn);
         end
     }
 
