@@ -123,6 +123,7 @@ fn stage(running: u64) -> Stage {
             tools: None,
             provider: "bench".to_owned(),
             model: "scripted".to_owned(),
+            most: Default::default(),
         },
         kept: false,
     };

@@ -12,7 +12,7 @@ use crate::sandbox::Limits;
 use crate::schedule::{self, Draft, Edit, JobError, Owner, Plan, duration};
 use crate::session::SessionKey;
 use crate::store::{JobFilter, JobRow, JobState, RunRow, Store, StoreError, Workspace};
-use crate::tasks::TurnOf;
+use crate::tasks::{Most, TurnOf};
 use crate::toolbox::one_line;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -98,6 +98,7 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
         tools: profile.tools.clone(),
         provider: chosen.name.clone(),
         model: chosen.model.clone(),
+        most: Most { iterations: setting.config.profile_limits(&profile.name).iterations, ..Most::default() },
     };
     // What the profile may take at most holds for the job, too.
     let most = setting.config.profile_limits(&profile.name);

@@ -15,7 +15,7 @@ use crate::sandbox::ports::{MainPorts, Unavailable};
 use crate::schedule::{self, Schedule};
 use crate::session::{self, Session, SessionKey};
 use crate::store::Store;
-use crate::tasks::{Announcement, Hands, Origin, Place, Standing, Tasks, TurnOf};
+use crate::tasks::{Announcement, Hands, Most, Origin, Place, Standing, Tasks, TurnOf};
 use crate::toolbox::{Agent as Caller, Ports};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -265,6 +265,7 @@ impl Talk {
                 tools: self.profile.tools.clone(),
                 provider: self.provider.name().to_owned(),
                 model: self.provider.model().to_owned(),
+                most: Most::of(&self.budget),
             },
             kept: self.memory.is_none(),
         };

@@ -77,6 +77,9 @@ pub enum JobError {
         /// How many there may be.
         most: u64,
     },
+    /// It cannot be written down.
+    #[error("the job cannot be written down: {0}")]
+    Unwritten(String),
     /// Nothing to be done.
     #[error("the job's message is empty; write what is to be done each time")]
     Empty,
@@ -127,6 +130,8 @@ pub fn add(
     let mut rights = owner.rights.clone();
     rights.capabilities = rights.capabilities.without(Capability::Cron);
     let tools = owner.of.tools.as_ref().map(|tools| serde_json::Value::from(tools.as_slice()).to_string());
+    let most =
+        serde_json::to_string(&owner.of.most).map_err(|error| JobError::Unwritten(error.to_string()))?;
     let time = owner.time.map_or(config.timeout, |time| time.min(config.timeout));
     let (id, workspace, name) = (config::fresh_id(), Workspace::at(owner.workspace), name(draft));
     let new = NewJob {
@@ -145,6 +150,7 @@ pub fn add(
         model: &owner.of.model,
         time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
         max_tokens: owner.tokens,
+        most: &most,
         silent: owner.silent,
         by: owner.by,
         anchor: now,
@@ -267,6 +273,8 @@ impl Fit {
             tools,
             provider: job.provider.clone(),
             model: job.model.clone(),
+            most: serde_json::from_str(&job.most)
+                .map_err(|error| Unfit(format!("what it may take at most cannot be read: {error}")))?,
         };
         Ok(Self { plan, rights, of, key: SessionKey::new(&job.channel, &job.chat) })
     }

@@ -45,7 +45,7 @@ fn refused(problem: &JobError) -> Error {
     let kind = match problem {
         JobError::FullSession { .. } | JobError::Full { .. } => ErrorKind::Limit,
         JobError::Unowned => ErrorKind::Unavailable,
-        JobError::Store(_) => ErrorKind::Failed,
+        JobError::Store(_) | JobError::Unwritten(_) => ErrorKind::Failed,
         JobError::Empty | JobError::Over(_) | JobError::Unfit(_) | JobError::Plan(_) | JobError::Range(_) => {
             ErrorKind::Invalid
         }

@@ -101,6 +101,7 @@ CREATE TABLE jobs (
   model      TEXT NOT NULL,
   time_ms    INTEGER NOT NULL,
   max_tokens INTEGER,
+  most       TEXT NOT NULL,
   silent     INTEGER NOT NULL,
   author     TEXT NOT NULL,
   anchor     INTEGER NOT NULL,

@@ -18,7 +18,7 @@ mod watch;
 pub use announce::{Announcement, Standing, ended, source};
 pub use claim::Claim;
 pub use house::House;
-pub use origin::{Origin, TurnOf, transcript};
+pub use origin::{Most, Origin, TurnOf, transcript};
 pub use recovery::bury_if_gone;
 pub use unattended::Unattended;
 

@@ -1,7 +1,7 @@
 //! Who asks for a background run: bound by the host with every turn, and no parameter of any tool.
 
 use super::Place;
-use crate::agent::{Ground, Purse};
+use crate::agent::{Budget, Ground, Purse};
 use crate::authority::{Profile, Rights};
 use crate::session::SessionKey;
 use crate::store::TaskRow;
@@ -39,6 +39,42 @@ pub struct TurnOf {
     pub provider: String,
     /// The model.
     pub model: String,
+    /// What one of its turns may take at most.
+    #[serde(default)]
+    pub most: Most,
+}
+
+/// What a turn may take at most, where that was said when it was started. `None` is what the configuration says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Most {
+    /// Model calls.
+    pub iterations: Option<u32>,
+    /// Tokens.
+    pub tokens: Option<u64>,
+    /// Millionths of a dollar.
+    pub cost: Option<u64>,
+}
+
+impl Most {
+    /// What that budget gives.
+    pub fn of(budget: &Budget) -> Self {
+        Self { iterations: Some(budget.iterations), tokens: budget.tokens, cost: budget.cost }
+    }
+
+    /// A budget that is within both.
+    pub(super) fn within(self, budget: Budget) -> Budget {
+        let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Budget {
+            iterations: self.iterations.map_or(budget.iterations, |most| most.min(budget.iterations)),
+            tokens: least(self.tokens, budget.tokens),
+            cost: least(self.cost, budget.cost),
+            ..budget
+        }
+    }
 }
 
 impl TurnOf {

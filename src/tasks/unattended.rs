@@ -111,13 +111,13 @@ impl Unattended {
         let agent = &self.ground.config.agent;
         // Its profile as it is configured now.
         let most = self.ground.config.profile_limits(&self.of.profile);
-        Budget {
+        self.of.most.within(Budget {
             iterations: most.iterations(agent.main_iterations),
             tokens: most.tokens(self.tokens.or(agent.max_tokens)),
             cost: agent.max_cost,
             time: most.time(self.time.or(agent.timeout)),
             reply_tokens: agent.reply_tokens,
-        }
+        })
     }
 
     fn noted(&self, announcement: &Announcement) {

@@ -381,6 +381,7 @@ fn waiting() -> (Program, String) {
         tools: None,
         provider: "fake".to_owned(),
         model: "scripted".to_owned(),
+        most: Default::default(),
     };
     let now = jiff::Timestamp::now().as_millisecond();
     let at = jiff::Timestamp::from_millisecond(now - 10_000).unwrap().to_string();

@@ -306,3 +306,20 @@ fn what_another_process_counted_as_failed_pauses_a_job_too() {
     assert_eq!((c.outcomes(&job.id), c.state(&job.id)), (vec![(1, RunOutcome::Skipped)], JobState::Paused));
     assert!(!c.said("a").contains("work") && c.letters().len() == 1);
 }
+
+#[test]
+fn a_run_has_no_more_model_calls_than_the_turn_that_added_the_job() {
+    let looks = "[[reply]]\ncalls = [{ name = \"list_dir\", arguments = { path = \".\" } }]\nrepeat = true\n";
+    for (most, calls) in [(Some(2), 2), (None, 40)] {
+        let c = Clockwork::new(looks);
+        let mut origin = c.origin("a", &c.rights(), None);
+        origin.of.most.iterations = most;
+        let (service, job) = (c.service(), c.add_as(&origin, every(60), "Look again and again."));
+        c.later(MINUTE);
+        c.turn(&service);
+        let asked = c.session("a").messages().iter().flat_map(|message| message.calls()).count();
+        assert_eq!(asked, calls, "{most:?}");
+        let run = c.runs(&job.id).pop().unwrap();
+        assert_eq!(run.outcome, RunOutcome::Failed, "a limit is no success");
+    }
+}

@@ -24,6 +24,7 @@ fn new_job<'a>(id: &'a str, workspace: &'a Workspace, next: Option<i64>) -> NewJ
         model: "script",
         time_ms: 1_800_000,
         max_tokens: Some(1_000),
+        most: "{}",
         silent: false,
         by: "agent",
         anchor: 5,

@@ -79,6 +79,8 @@ pub struct NewJob<'a> {
     pub time_ms: u64,
     /// Tokens that one run may take.
     pub max_tokens: Option<u64>,
+    /// What else a run may take at most, as JSON.
+    pub most: &'a str,
     /// Whether its answers are kept without being shown.
     pub silent: bool,
     /// Who added it: `agent` or `user`.
@@ -124,6 +126,8 @@ pub struct JobRow {
     pub time_ms: u64,
     /// Tokens that one run may take.
     pub max_tokens: Option<u64>,
+    /// What else a run may take at most, as JSON.
+    pub most: String,
     /// Whether its answers are kept without being shown.
     pub silent: bool,
     /// Who added it: `agent` or `user`.

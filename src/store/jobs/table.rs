@@ -34,7 +34,7 @@ macro_rules! columns {
     () => {
         "id, (SELECT w.path FROM workspaces w WHERE w.id = jobs.workspace), channel, chat, name, message, schedule, missed,
          rights, profile, provider, model, time_ms, max_tokens, silent, author, anchor, next, state, reason, failures,
-         created, updated, tools"
+         created, updated, tools, most"
     };
 }
 pub(super) use columns;
@@ -75,9 +75,9 @@ impl Store {
                 .prepare_cached(
                     "INSERT INTO jobs (id, workspace, channel, chat, name, message, schedule, missed, rights, profile,
                      provider, model, time_ms, max_tokens, silent, author, anchor, next, state, failures, created, updated,
-                     tools)
+                     tools, most)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 'active', 0,
-                     ?19, ?19, ?20)",
+                     ?19, ?19, ?20, ?21)",
                 )?
                 .execute(params![
                     job.id,
@@ -100,6 +100,7 @@ impl Store {
                     job.next,
                     now(),
                     job.tools,
+                    job.most,
                 ])?;
             one(transaction, job.id)?.map(JobAdded::Added).ok_or(rusqlite::Error::QueryReturnedNoRows)
         })
@@ -223,5 +224,6 @@ pub(super) fn row_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         created: row.get(21)?,
         updated: row.get(22)?,
         tools: text_if(row, 23)?,
+        most: text(row, 24)?,
     })
 }

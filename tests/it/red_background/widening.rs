@@ -144,6 +144,7 @@ fn a_turn_about_a_result_has_no_more_than_the_profile_that_started_the_run() {
             tools: None,
             provider: "fake".to_owned(),
             model: "scripted".to_owned(),
+            most: Default::default(),
         };
         let origin = serde_json::to_string(&of).unwrap();
         by_hand(&seed, "aaaa2222", ("origin", &origin));

@@ -171,6 +171,7 @@ impl Clockwork {
                 tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
                 provider: provider.name().to_owned(),
                 model: provider.model().to_owned(),
+                most: Default::default(),
             },
             kept: true,
         }

@@ -54,8 +54,13 @@ impl Seed {
             hosts: Hosts::none(),
         };
         let model = || "scripted".to_owned();
-        let of =
-            TurnOf { profile: "main".to_owned(), tools: None, provider: "fake".to_owned(), model: model() };
+        let of = TurnOf {
+            profile: "main".to_owned(),
+            tools: None,
+            provider: "fake".to_owned(),
+            model: model(),
+            most: Default::default(),
+        };
         let new = NewTask {
             id,
             workspace: &Workspace::at(workspace),

@@ -175,6 +175,7 @@ impl Yard {
             tools: profile.tools.clone(),
             provider: provider.name().to_owned(),
             model: provider.model().to_owned(),
+            most: Default::default(),
         }
     }
 
