@@ -397,13 +397,14 @@ impl Spawner for Bound {
             let (waiting, running) = {
                 let mut state = self.inner.state();
                 let waiting = state.queue.remove(&self.place(), &row.id);
-                let running = state.running.get(&row.id).map(|running| running.stop.clone());
-                (waiting, running)
+                let running = state.running.get(&row.id);
+                // Said before anybody else can look: it may still be about to wait on.
+                let running = running.map(|running| running.stop.send_replace(Some(reason.to_owned())));
+                (waiting, running.is_some())
             };
             if waiting {
                 self.inner.cancel_waiting(&row.id, &self.place(), reason);
-            } else if let Some(stop) = running {
-                stop.send_replace(Some(reason.to_owned()));
+            } else if running {
                 self.until_ended(std::slice::from_ref(&row.id), Duration::MAX).await?;
             } else if let Err(problem) = self.inner.store.cancel_task(&row.id, reason) {
                 return Err(error(ErrorKind::Failed, problem.to_string()));

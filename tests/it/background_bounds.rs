@@ -12,7 +12,10 @@ use std::time::Duration;
 
 /// Says how much it counted, or hangs.
 fn counts() -> String {
-    format!("{HANGS}[[reply]]\nuser = \"count\"\ntext = \"there are 3\"\nrepeat = true\n")
+    format!(
+        "{HANGS}[[reply]]\nuser = \"count\"\ntext = \"there are 3\"\nrepeat = true\nusage = {{ input = 30, output = 5 }}\n\
+         [[reply]]\nuser = \"keep quiet\"\ntext = \"there are 4\"\nrepeat = true\n"
+    )
 }
 
 fn running(yard: &Yard) -> Vec<String> {
@@ -81,7 +84,7 @@ fn the_same_task_twice_in_a_turn_is_one_run_and_in_two_turns_two() {
 }
 
 #[test]
-fn a_result_that_is_waited_for_is_given_once_and_delivered_when_the_turn_is_over() {
+fn a_result_that_is_waited_for_is_given_once_and_delivered_when_it_is_kept() {
     let yard = Yard::new(&counts());
     let process = yard.process();
     let at = process.at(&yard, "s");
@@ -146,6 +149,62 @@ fn a_session_is_cancelled_and_no_other() {
     assert_eq!(yard.row(&waits).started, None);
     assert_eq!(yard.row(&stays).execution, Execution::Running);
     assert_eq!((process.tasks.unended(&one.place), process.tasks.unended(&two.place)), (0, 1));
+    process.close();
+}
+
+/// A run that is just about to begin is in somebody's hands all the time.
+#[test]
+fn a_run_can_be_ended_and_waited_for_at_every_moment() {
+    let yard = Yard::with(&counts(), "[tasks]\nper_session = 10000\n", &[]);
+    let process = yard.process();
+    let at = process.at(&yard, "s");
+    for n in 0..300 {
+        let id = process.start(&at, request(&format!("hang {n}"))).unwrap();
+        (0..n % 7).for_each(|_| std::thread::yield_now());
+        if n % 2 == 0 {
+            assert_eq!(process.tasks.cancel_by_session(&at.place, "enough"), 1, "round {n}");
+        } else {
+            process.block_on(at.spawner.cancel(id.clone())).unwrap();
+        }
+        let ended = process.block_on(process.tasks.arrival_or_none(&at.place)).unwrap();
+        assert_eq!((ended.id, ended.execution), (id, Execution::Cancelled));
+    }
+    for n in 0..300 {
+        let id = process.start(&at, request(&format!("count {n}"))).unwrap();
+        (0..n % 7).for_each(|_| std::thread::yield_now());
+        let ended = process.block_on(process.tasks.arrival_or_none(&at.place));
+        assert_eq!(ended.map(|ended| ended.id), Some(id), "round {n}");
+    }
+    assert!(process.tasks.is_idle());
+    process.close();
+}
+
+/// The same where other processes run as many as may, so that it waits on again and again.
+#[test]
+fn a_run_that_waits_for_other_processes_can_be_ended_and_waited_for() {
+    let yard = Yard::with(&counts(), "[tasks]\nrunning = 1\nper_session = 10000\n", &[]);
+    let (other, process) = (yard.process(), yard.process());
+    let busy = other.at(&yard, "busy");
+    other.start_hanging(&busy, "on");
+    let at = process.at(&yard, "s");
+    for n in 0..100 {
+        let id = process.start(&at, request(&format!("hang {n}"))).unwrap();
+        (0..n % 7).for_each(|_| std::thread::yield_now());
+        assert_eq!(process.tasks.unended(&at.place), 1, "round {n}");
+        if n % 2 == 0 {
+            assert_eq!(process.tasks.cancel_by_session(&at.place, "enough"), 1, "round {n}");
+        } else {
+            process.block_on(at.spawner.cancel(id.clone())).unwrap();
+        }
+        let ended = process.block_on(process.tasks.arrival_or_none(&at.place)).unwrap();
+        assert_eq!((ended.id, ended.execution), (id.clone(), Execution::Cancelled));
+        assert_eq!(yard.row(&id).started, None);
+    }
+    // It begins when there is room.
+    let id = process.start(&at, request("count")).unwrap();
+    other.end_all(&busy.place);
+    assert_eq!(process.arrival(&at.place).id, id);
+    other.close();
     process.close();
 }
 
@@ -234,7 +293,7 @@ fn what_is_too_much_is_refused_and_told_with_the_numbers() {
 
 #[test]
 fn what_is_refused_takes_nothing_out_of_the_purse() {
-    let yard = Yard::with(&counts(), "[tasks]\nrunning = 1\nqueued = 0\nper_session = 2\n", &[]);
+    let yard = Yard::with(&counts(), "[tasks]\nrunning = 1\nqueued = 0\nper_session = 3\n", &[]);
     let process = yard.process();
     let purse = Purse::of(&budget(Some(1_000_000)));
     let at = process.at_with(&yard, "s", &yard.rights(), purse.clone());
@@ -254,10 +313,13 @@ fn what_is_refused_takes_nothing_out_of_the_purse() {
     // What a run leaves comes back, to the last token.
     process.end_all(&at.place);
     assert_eq!(purse.left().tokens, Some(1_000_000));
-    process.run(&at, ask("count them"));
-    // By its own count, since the service says nothing of what it took.
+    let ended = process.run(&at, ask("count them"));
+    assert_eq!((ended.row.input, ended.row.output), (30, 5));
+    assert_eq!(purse.left().tokens, Some(1_000_000 - 35));
+    // What a service does not say is estimated, and not free.
+    process.run(&at, ask("keep quiet"));
     let left = purse.left().tokens.unwrap();
-    assert!((900_001..1_000_000).contains(&left), "{left}");
+    assert!((900_000 - 35..1_000_000 - 35).contains(&left), "{left}");
     process.start(&at, ask("count others")).unwrap_err();
     assert_eq!(purse.left().tokens, Some(left), "the session is full");
     process.close();

@@ -517,18 +517,12 @@ fn parity_s23_a_parent_waits_for_its_children_only_where_it_asks_to() {
     let quick = process.start(&at, request("count them")).unwrap();
     let waited = process.block_on(at.spawner.wait(vec![quick.clone()], 60_000)).unwrap();
     assert_eq!(waited[0].execution, Seen::Succeeded);
-    let both = process.block_on(at.spawner.wait(vec![slow.clone(), quick], 1)).unwrap();
+    let both = process.block_on(at.spawner.wait(vec![slow.clone(), quick.clone()], 1)).unwrap();
     assert_eq!([both[0].execution, both[1].execution], [Seen::Running, Seen::Succeeded]);
-    let main = main_itself();
-    let nothing = json!({ "action": "wait", "ids": [], "timeout": 300 });
-    assert_ne!(
-        process.call(&yard, &main, &at, "tasks", &nothing).outcome(),
-        "time",
-        "there is nothing to wait for"
-    );
     process.end(&yard, &slow);
-    let over = process.block_on(at.spawner.wait(vec![slow], 60_000)).unwrap();
-    assert_eq!(over[0].execution, Seen::Cancelled);
+    // Where nothing is on its way any more, nobody waits: this would take longer than a test may.
+    let over = process.block_on(at.spawner.wait(vec![slow, quick], 300_000)).unwrap();
+    assert_eq!([over[0].execution, over[1].execution], [Seen::Cancelled, Seen::Succeeded]);
     process.close();
 }
 
