@@ -56,10 +56,14 @@ impl<'t, 'a> Course<'t, 'a> {
     pub(super) async fn run(mut self, prompt: Vec<Said>) -> Result<(), TurnOutcome> {
         let shown: Vec<&str> = prompt.iter().map(|said| said.text.as_str()).collect();
         let shown = shown.join("\n\n");
-        let begun = self.check_prices().and_then(|()| self.hear(prompt)).map(|_| ());
+        let begun = self.check_prices().and_then(|()| self.hear(prompt));
         // Told when it is kept: what has been heard of is not lost.
         (self.turn.listen)(What::TurnStarted { prompt: shown });
-        begun?;
+        let last = self.turn.session.messages().last();
+        if !begun? && last.is_some_and(|last| last.speaker == Speaker::Assistant) {
+            // All of it was said before, and was answered meanwhile.
+            return Ok(());
+        }
         let mut answers: Vec<String> = Vec::new();
         loop {
             self.compact_if_full().await?;
@@ -95,18 +99,21 @@ impl<'t, 'a> Course<'t, 'a> {
     }
 
     /// Keeps what was said: what people say together, and what the host puts in each for itself, so that neither is taken for
-    /// the other. Whether there was anything.
+    /// the other. Whether there was anything new: what stands there already was read with everything else.
     fn hear(&mut self, said: Vec<Said>) -> Result<bool, TurnOutcome> {
         let said: Vec<Said> = said.into_iter().filter(|said| !said.text.trim().is_empty()).collect();
-        let heard = !said.is_empty();
+        let mut heard = false;
         for group in said.chunk_by(|one, next| one.source.is_none() && next.source.is_none()) {
             let blocks = group.iter().map(|said| Block::Text { text: said.text.clone() }).collect();
             let message = Message { speaker: Speaker::User, blocks };
             match group.first().and_then(|first| first.source.as_deref()) {
-                None => self.keep(message)?,
+                None => {
+                    self.keep(message)?;
+                    heard = true;
+                }
                 Some(source) => {
                     let kept = self.turn.session.append_from(message, source);
-                    kept.map_err(|error| TurnOutcome::Unrecorded(error.to_string()))?;
+                    heard |= kept.map_err(|error| TurnOutcome::Unrecorded(error.to_string()))?;
                 }
             }
         }

@@ -3,8 +3,11 @@
 use super::exit::Exit;
 use super::open::Stop;
 use super::turn::Talk;
+use super::worker;
 use crate::agent::What;
-use crate::store::{Delivery, LetterFilter, LetterRow, Store, StoreError, TaskFilter, TaskRow, Workspace};
+use crate::store::{
+    Delivery, LetterFilter, LetterRow, ProcessRow, Store, StoreError, TaskFilter, TaskRow, Workspace,
+};
 use crate::tasks::{Announcement, Place, Standing};
 use crate::toolbox::{escape_controls, one_line};
 use serde_json::{Value, json};
@@ -12,6 +15,9 @@ use tokio::time::Instant;
 
 /// Letters that are shown at once.
 const LETTERS: u64 = 64;
+
+/// Runs that are looked through for those that wait in a workspace.
+const UNBEGUN: u64 = 1_000;
 
 /// Whoever shows lines to the person.
 pub(super) type Tell<'a> = &'a (dyn Fn(&str) + Send + Sync);
@@ -38,7 +44,32 @@ pub(super) fn greet(talk: &Talk, tell: Tell<'_>) -> Result<(), Stop> {
         }
         talk.tasks.delivered(&announcement.id).map_err(|error| failed(&error))?;
     }
+    unbegun(talk, tell).map_err(|error| failed(&error))?;
     letters(talk, tell)
+}
+
+/// Has somebody begin with what waits in this workspace and is nobody's: who left it there may have ended before it started a
+/// process for it.
+fn unbegun(talk: &Talk, tell: Tell<'_>) -> Result<(), StoreError> {
+    let store = &talk.ground.store;
+    let waiting = store.unowned_tasks(UNBEGUN)?;
+    let waiting = waiting.iter().filter(|row| row.workspace_path == talk.ground.workspace).count();
+    let works = |process: &ProcessRow| process.kind == "serve" || process.kind == "work";
+    if waiting == 0 || store.processes()?.iter().any(works) {
+        return Ok(());
+    }
+    let are = if waiting == 1 {
+        "1 background task waits".to_owned()
+    } else {
+        format!("{waiting} background tasks wait")
+    };
+    match worker::start() {
+        Ok(()) => tell(&format!("{are}; a process is started for what waits")),
+        Err(error) => tell(&format!(
+            "{are}, and no process can be started for what waits ({error}); type: ringfence serve --once"
+        )),
+    }
+    Ok(())
 }
 
 /// Tells other processes which session is looked at here.

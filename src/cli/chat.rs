@@ -324,7 +324,7 @@ impl Chat {
         let follow_ups =
             || sitting.follow_ups().into_iter().map(|message| Said::by_person(message.content)).collect();
         let said = |text: &str| painter.message(text);
-        let arrived = |announcement: &Announcement| painter.tell(&background::line(announcement));
+        let arrived = |announcement: &Announcement| painter.between(&background::line(announcement));
         let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups, arrived: &arrived };
         let (tasks, place) = (talk.tasks.clone(), talk.place());
         let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting, tasks: (&tasks, &place) });

@@ -138,6 +138,15 @@ impl Painter {
         self.above(|| self.printer.note(text));
     }
 
+    /// A line between two replies of a turn, for what makes the agent speak again: what it said until then is not to run into
+    /// what it says next.
+    pub(super) fn between(&self, text: &str) {
+        if self.text == Text::Live {
+            self.settle(&mut self.state(), true);
+        }
+        self.tell(text);
+    }
+
     /// Ends a turn: everything that was said is on the screen, and nothing moves any more.
     pub(super) fn end(&self) {
         let mut state = self.state();

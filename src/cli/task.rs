@@ -86,7 +86,7 @@ async fn ask(
         }
     };
     let arrived = |announcement: &Announcement| {
-        painter.tell(&background::line(announcement));
+        painter.between(&background::line(announcement));
         if typed.output == Format::Jsonl {
             stream.emit(background::event(announcement), |event| {
                 printer.json(event);

@@ -305,6 +305,8 @@ impl Talk {
         let heard: Mutex<Vec<Announcement>> = Mutex::default();
         let (tasks, person) = (self.tasks.clone(), hooks.follow_ups);
         let follow_ups = || {
+            // The results of all calls until now stand in the conversation.
+            tasks.given_is_kept(&turn);
             let mut said = person();
             let arrived = tasks.arrived(&place);
             arrived.iter().for_each(|announcement| (hooks.arrived)(announcement));
@@ -326,7 +328,7 @@ impl Talk {
         let hears = crate::agent::Hooks { listen: hooks.listen, follow_ups: &follow_ups, notice: &notice };
         let end = attend(round.go(work, hears, stop), &self.bus, hooks.message).await;
         self.noticed = noticed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.tasks.turn_over(&turn);
+        self.tasks.given_is_kept(&turn);
         // They stand in the conversation, and the person was told.
         for announcement in heard.into_inner().unwrap_or_else(PoisonError::into_inner) {
             self.delivered(&announcement);

@@ -52,8 +52,14 @@ impl Presence {
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno.into()),
             };
-            lock.try_lock()?;
-            return Ok(Self { id, path, _lock: lock });
+            // Whoever clears away may have come between the two.
+            match lock.try_lock() {
+                Ok(()) if rustix::fs::fstat(&lock)?.st_nlink > 0 => {
+                    return Ok(Self { id, path, _lock: lock });
+                }
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
         }
         Err(io::Error::other(format!("{} has no free name left", dir.display())))
     }
@@ -61,6 +67,21 @@ impl Presence {
     /// Its name.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Removes what processes left that ended before anybody heard of them, so that nobody asks whether they are gone.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be looked.
+    #[expect(clippy::disallowed_methods, reason = "this room looks at its own files")]
+    pub fn clear_away(dirs: &Dirs) -> io::Result<()> {
+        for entry in std::fs::read_dir(dirs.data.join(DIR))? {
+            if let Some(id) = entry?.file_name().to_str() {
+                Self::is_gone(dirs, id);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the process of that name is gone: it has no lock file, or does not hold it. What it left of that is removed.

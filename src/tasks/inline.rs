@@ -22,7 +22,7 @@ impl Inline {
         Some(Self { inner: Arc::clone(inner), id: id.to_owned(), turn: turn.to_owned() })
     }
 
-    /// The caller has the result: it is delivered when its turn is over.
+    /// The caller has the result: it is delivered when it stands in the conversation, as that of the call.
     pub(super) fn given(self) {
         let mut state = self.inner.state();
         state.inline.remove(&self.id);

@@ -82,7 +82,7 @@ struct State {
     claimed: HashMap<Place, usize>,
     /// Runs whose caller waits for them within its own call, and the turn of that call.
     inline: HashMap<String, String>,
-    /// Results that such a caller was given; delivered when its turn is over.
+    /// Results that such a caller was given; delivered when its conversation has them.
     given: HashMap<String, HashSet<String>>,
     closed: bool,
 }
@@ -242,8 +242,9 @@ impl Tasks {
         self.0.store.deliver_task(id, self.process(), Delivery::Delivered)
     }
 
-    /// A turn is over: what it was given within its own calls is delivered.
-    pub fn turn_over(&self, turn: &str) {
+    /// What a turn was given within its own calls is delivered: it stands in the conversation, as their results. Were that
+    /// noted later, a process that dies in the meantime would leave it to be told a second time, after its answer.
+    pub fn given_is_kept(&self, turn: &str) {
         let given = self.0.state().given.remove(turn).unwrap_or_default();
         for id in given {
             if let Err(error) = self.delivered(&id) {

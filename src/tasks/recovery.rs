@@ -6,7 +6,8 @@ use super::{Announcement, Inner, Place, Standing, Tasks};
 use crate::config::{Dirs, Presence};
 use crate::provider::Message;
 use crate::session::{Session, SessionError};
-use crate::store::{NewLetter, Store, StoreError, TaskRow, Workspace};
+use crate::store::{JobState, NewLetter, RunRow, Store, StoreError, TaskRow, Workspace};
+use crate::toolbox::one_line;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +29,10 @@ impl Inner {
                 tracing::warn!("what process {owner} left cannot be taken over: {error}");
             }
         }
+        // A process that ended between its lock file and its row has no name that would be asked for.
+        if let Err(error) = Presence::clear_away(&self.dirs) {
+            tracing::warn!("what processes that are gone have left cannot be cleared away: {error}");
+        }
     }
 }
 
@@ -40,11 +45,42 @@ pub fn bury_if_gone(store: &Store, dirs: &Dirs, owner: &str) -> Result<bool, Sto
     if !Presence::is_gone(dirs, owner) {
         return Ok(false);
     }
+    // Before the runs are over: who dies in between leaves them to the next, and a letter of one source is kept once.
+    for run in store.runs_of(owner)? {
+        tell_of_job(store, &run)?;
+    }
     let buried = store.bury(owner, GONE)?;
     if buried.lost > 0 {
         tracing::info!("process {owner} is gone; {} of its tasks are lost", buried.lost);
     }
     Ok(true)
+}
+
+/// Tells the person of a scheduled job whose run ends with its process, where nobody else will: it is not due again, or it
+/// fails for the second time in a row.
+fn tell_of_job(store: &Store, run: &RunRow) -> Result<(), StoreError> {
+    let Some(job) = store.job(&run.job)? else { return Ok(()) };
+    let how = match job.state {
+        JobState::Done => "failed, and is not due again",
+        JobState::Active if job.failures == 1 => "failed 2 times in a row",
+        _ => return Ok(()),
+    };
+    if job.channel.is_empty() || job.chat.is_empty() {
+        return Ok(());
+    }
+    let (id, name) = (&job.id, one_line(&job.name));
+    let content =
+        format!("scheduled job {id} ({name}) {how}: {GONE}; to see its runs: ringfence cron history {id}");
+    let letter = NewLetter {
+        workspace: &Workspace::at(&job.workspace_path),
+        channel: &job.channel,
+        chat: &job.chat,
+        source: Some(&format!("job:{id}:failed:{}", run.id)),
+        kind: "notice",
+        content: &content,
+        attachments: &[],
+    };
+    store.put_letter(&letter).map(|_| ())
 }
 
 impl Tasks {

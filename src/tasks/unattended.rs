@@ -198,6 +198,8 @@ impl Unattended {
         let heard: Mutex<Vec<Announcement>> = Mutex::default();
         let held = caller.holds().rights().clone();
         let follow_ups = || {
+            // The results of all calls until now stand in the conversation.
+            self.tasks.given_is_kept(&turn);
             let arrived = self.tasks.arrived_for(&place, &held);
             let said = arrived.iter().map(Announcement::said).collect();
             heard.lock().unwrap_or_else(PoisonError::into_inner).extend(arrived);
@@ -216,7 +218,7 @@ impl Unattended {
         };
         let hooks = Hooks { listen: &|_: What| {}, follow_ups: &follow_ups, notice: &|_| {} };
         let end = round.go(Work::Say(said), hooks, stopped(stop.clone())).await.map_err(|error| text(&error));
-        self.tasks.turn_over(&turn);
+        self.tasks.given_is_kept(&turn);
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         let end = match end {
             Ok(end) => end,

@@ -41,6 +41,7 @@ mod events;
 mod guest_units;
 mod hostile_list;
 mod kill;
+mod kill_background;
 mod limits;
 mod parity_commands;
 mod parity_cron;

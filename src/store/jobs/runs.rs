@@ -233,6 +233,18 @@ impl Store {
         })
     }
 
+    /// The runs of a process that run.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn runs_of(&self, owner: &str) -> Result<Vec<RunRow>, StoreError> {
+        self.read(|connection| {
+            let query = format!("{COLUMNS} WHERE owner = ?1 AND outcome = 'running'");
+            connection.prepare_cached(&query)?.query_map([owner], row_of)?.collect()
+        })
+    }
+
     /// What became of a job's due times, newest first, at most so many. Twenty rows are kept, and what runs.
     ///
     /// # Errors

@@ -95,6 +95,36 @@ impl Terminal {
         }
     }
 
+    /// Takes in what was printed meanwhile, without waiting. How many lines there are.
+    pub fn look(&mut self) -> usize {
+        self.output.try_iter().for_each(|bytes| self.raw.extend(bytes));
+        self.raw.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Whether this was printed after what was waited for before; then it counts as found.
+    pub fn has(&mut self, text: &str) -> bool {
+        self.look();
+        let seen = self.seen();
+        let at = seen.get(self.found..).and_then(|rest| rest.find(text));
+        self.found += at.map_or(0, |at| at + text.len());
+        at.is_some()
+    }
+
+    /// Whether it goes on.
+    pub fn goes_on(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Everything that a program printed which is dead.
+    pub fn last_words(&mut self) -> String {
+        assert!(!self.goes_on());
+        // Nothing comes after this.
+        let mark = "[nothing more]";
+        File::from(self.slave.try_clone().unwrap()).write_all(mark.as_bytes()).unwrap();
+        self.expect(mark);
+        self.seen()
+    }
+
     /// Waits for the prompt of the line editor.
     pub fn prompt(&mut self) {
         self.expect("> ");
