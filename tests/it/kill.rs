@@ -371,10 +371,10 @@ fn temporaries(program: &Program) -> usize {
     names(&program.workspace()).iter().filter(|name| name.contains(TEMPORARY)).count()
 }
 
-const WIRES: [&str; 2] = ["chat", "messages"];
+pub const WIRES: [&str; 2] = ["chat", "messages"];
 
 /// What a service says on a wire: a call that writes, then an answer.
-fn says(wire: &str) -> [Says; 2] {
+pub fn says(wire: &str) -> [Says; 2] {
     let arguments = json!({ "path": "new/deep.txt", "content": format!("by {wire}\n") });
     let events = |events: &[Value]| {
         let events: Vec<String> = events.iter().map(Value::to_string).collect();
@@ -418,7 +418,7 @@ fn says(wire: &str) -> [Says; 2] {
 
 /// The rules of a request for chat completions: results directly behind the calls of one message, all of them, each once;
 /// otherwise user and assistant in turn, the user first and last, and nothing empty.
-fn valid_chat(body: &Value) -> Result<(), String> {
+pub fn valid_chat(body: &Value) -> Result<(), String> {
     let (mut ids, mut open) = (BTreeSet::new(), Vec::new());
     let mut before = "assistant";
     for (at, message) in body["messages"].as_array().unwrap().iter().enumerate() {
@@ -462,7 +462,7 @@ fn valid_chat(body: &Value) -> Result<(), String> {
 
 /// The rules of a request for messages: user and assistant in turn, the user first and last, nothing empty, and the results
 /// of all calls of a message at the beginning of the next.
-fn valid_messages(body: &Value) -> Result<(), String> {
+pub fn valid_messages(body: &Value) -> Result<(), String> {
     let (mut ids, mut open) = (BTreeSet::new(), Vec::new());
     let messages = body["messages"].as_array().unwrap();
     for (at, message) in messages.iter().enumerate() {

@@ -15,22 +15,22 @@
 
 mod checks;
 mod course;
+mod left;
 
 use super::kill::{Point, at_each, points};
-
 use super::support::{Program, Seed, Terminal};
 use checks::Record;
-use course::{Far, Going, PARTS, Printed, Whole, far, is_quiet, nobody_left, state, steps};
+use course::{Far, Going, PARTS, Printed, Whole, far, is_quiet, nobody_left, state, steps, wait};
 use ringfence::authority::{Access, CapabilitySet, Directories, Hosts, Rights};
 use ringfence::config::{CronConfig, fresh_id};
 use ringfence::schedule::{self, Draft, Owner, Plan};
 use ringfence::session::{Session, SessionKey};
-use ringfence::store::{Delivery, Execution, RunOutcome};
+use ringfence::store::RunOutcome;
 use ringfence::tasks::TurnOf;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
+use std::time::Instant;
 
 /// Of each kind of process.
 const POINTS: usize = 100;
@@ -119,8 +119,8 @@ fn place(main: &str) -> Program {
 type Strike<'w> = Option<(Point, &'w Whole)>;
 
 /// Goes on until the point has come, or the course is over. Whether the point came, and how far the course went.
-fn until(program: &Program, strike: Strike<'_>, mut look: impl FnMut() -> (Far, bool)) -> (bool, Whole) {
-    let mut seen = Whole::default();
+fn go(program: &Program, strike: Strike<'_>, mut look: impl FnMut() -> (Far, bool)) -> (bool, Whole) {
+    let (mut seen, since) = (Whole::default(), Instant::now());
     loop {
         let (far, over) = look();
         match strike {
@@ -134,7 +134,7 @@ fn until(program: &Program, strike: Strike<'_>, mut look: impl FnMut() -> (Far, 
         if over {
             return (false, seen);
         }
-        thread::yield_now();
+        wait(since);
     }
 }
 
@@ -148,9 +148,9 @@ fn spawning() -> Program {
 }
 
 /// `run`, to a point.
-fn run_to(program: &Program, output: &str, point: Strike<'_>) -> (bool, Whole, Printed) {
+fn run_to(program: &Program, output: &str, strike: Strike<'_>) -> (bool, Whole, Printed) {
     let mut going = Going::start(program, "first", &["run", "-s", "s", "-o", output, "go"]);
-    let (struck, whole) = until(program, point, || {
+    let (struck, whole) = go(program, strike, || {
         let over = !going.goes_on();
         (going.far(), over)
     });
@@ -216,80 +216,6 @@ fn killed_anywhere_between_spawn_and_delivery_a_run_loses_nothing_silently_and_t
     spread(&done);
 }
 
-/// `run --detach` leaves its runs to a process of its own, which may not be there yet when it dies.
-#[test]
-fn killed_before_it_has_started_a_process_for_its_runs_a_detached_run_leaves_them_to_the_next() {
-    let detached = |point: Strike<'_>| {
-        let program = place(&format!(
-            "[[reply]]\nuser = \"go\"\nresult = \"started\"\ntext = \"Started.\"\n\
-             [[reply]]\nuser = \"go\"\n{SPAWNS}"
-        ));
-        let mut going = Going::start(&program, "first", &["run", "--detach", "-s", "s", "go"]);
-        let (struck, whole) = until(&program, point, || {
-            let over = !going.goes_on();
-            (going.far(), over)
-        });
-        if struck {
-            going.kill();
-        }
-        let (code, first) = going.end();
-        let [second, third, last] = ["second", "third", "last"].map(|name| {
-            let arguments = ["run", "-s", "s", "--provider", "after", "and now"];
-            let (code, printed) = Going::start(&program, name, &arguments).end();
-            assert_eq!(code, Some(0), "{printed:?}");
-            // Whoever was started for the runs goes on by itself.
-            nobody_left(&program);
-            printed
-        });
-        assert_eq!(last.err, "");
-        let record = Record::examine(&program);
-        let printed = [first, second, third];
-        record.named(&printed);
-        record.letters_fit_answers();
-        for row in &record.rows {
-            // A line, where one of these processes told of it, or a letter.
-            let line = format!("task {} (", row.id);
-            let told = printed.iter().any(|one| one.err.contains(&line));
-            assert!(told || record.has_letter(&row.id), "{row:?} is silent: {printed:?}");
-        }
-        assert_eq!(record.pending_letters(), 0);
-        let taken_up = printed[1].err.contains("a process is started");
-        (code.is_none(), taken_up, whole)
-    };
-    let (_, taken_up, whole) = detached(None);
-    assert!(!taken_up);
-    let done = at_each(&points(24, PARTS), |point| detached(Some((point, &whole))));
-    // Who was not killed has started a process itself.
-    assert!(done.iter().all(|(killed, taken_up, _)| *killed || !taken_up));
-}
-
-#[test]
-fn what_waits_and_is_nobodys_is_begun_by_the_next_process_unless_one_serves() {
-    let program = place("");
-    let seed = Seed::of(&program);
-    seed.task("aaaaaaaa", "s", "count the roses");
-    let elsewhere = tempfile::tempdir().unwrap();
-    seed.task_in(&elsewhere.path().canonicalize().unwrap(), "bbbbbbbb", "s", "fail at once");
-    let run = || program.run(&["run", "-s", "other", "--provider", "after", "and now"]);
-    let serves = seed.process("serve");
-    let ran = run();
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    nobody_left(&program);
-    assert_eq!(seed.row("aaaaaaaa").execution, Execution::Queued);
-    // It is gone without a word.
-    drop(serves);
-    let ran = run();
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{ran:?}");
-    assert_eq!(ran.stderr, "1 background task waits; a process is started for what waits\n");
-    nobody_left(&program);
-    let row = seed.row("aaaaaaaa");
-    assert_eq!((row.execution, row.delivery), (Execution::Succeeded, Delivery::Delivered));
-    assert_eq!(seed.told("s", "task:aaaaaaaa"), (1, vec![ANSWER.to_owned()]));
-    assert!(seed.row("bbbbbbbb").execution.ended());
-    let ran = program.run(&["run", "-s", "s", "--provider", "after", "and now"]);
-    assert_eq!(ran.stderr, format!("answer: {ANSWER}\n"));
-}
-
 fn chat(program: &Program, provider: &str) -> Terminal {
     let mut command = program.command();
     command.env("TERM", "xterm-256color").args(["-s", "s", "--provider", provider]);
@@ -297,10 +223,10 @@ fn chat(program: &Program, provider: &str) -> Terminal {
 }
 
 /// The chat, in which the tasks are started and their results are waited for at the prompt, to a point.
-fn chat_to(program: &Program, point: Strike<'_>) -> (bool, Whole, Printed) {
+fn chat_to(program: &Program, strike: Strike<'_>) -> (bool, Whole, Printed) {
     let mut terminal = chat(program, "fake");
     let (mut typed, mut looks) = (false, 0_u32);
-    let (struck, whole) = until(program, point, || {
+    let (struck, whole) = go(program, strike, || {
         if !typed && terminal.has("> ") {
             terminal.keys("go\r");
             typed = true;
@@ -319,17 +245,17 @@ fn chat_after(program: &Program, at_once: bool) -> Printed {
     let mut terminal = chat(program, "after");
     terminal.expect("session cli:s");
     let mut looks = 0_u32;
-    let mut wait = !at_once;
+    let (mut all, since) = (!at_once, Instant::now());
     while terminal.goes_on() {
         looks += 1;
-        if wait && looks.is_multiple_of(16) {
-            wait = !is_quiet(program, 0, 0);
+        if all && looks.is_multiple_of(16) {
+            all = !is_quiet(program, 0, 0);
         }
         // A prompt that gave way to a turn comes again.
-        if !wait && terminal.has("> ") {
+        if !all && terminal.has("> ") {
             terminal.keys("\x04");
         }
-        thread::yield_now();
+        wait(since);
     }
     assert_eq!(terminal.end(), 0);
     Printed { err: terminal.last_words(), ..Printed::default() }
@@ -402,10 +328,10 @@ fn waiting() -> (Program, String) {
 }
 
 /// `serve`, to a point, or until nothing is left to do. It is killed at the one, and told to end at the other.
-fn serve_to(program: &Program, name: &str, point: Strike<'_>) -> (bool, Whole, Printed) {
+fn serve_to(program: &Program, name: &str, strike: Strike<'_>) -> (bool, Whole, Printed) {
     let going = Going::start(program, name, &["serve", "--json"]);
     let mut looks = 0_u32;
-    let (struck, whole) = until(program, point, || {
+    let (struck, whole) = go(program, strike, || {
         looks += 1;
         (going.far(), looks.is_multiple_of(16) && is_quiet(program, 3, 1))
     });

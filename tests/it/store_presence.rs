@@ -92,3 +92,26 @@ fn names_are_eight_characters_and_come_once() {
     let known = |byte: u8| b"abcdefghjkmnpqrstuvwxyz023456789".contains(&byte);
     assert!(names.iter().all(|name| name.len() == 8 && name.bytes().all(known)));
 }
+
+#[test]
+fn whoever_clears_away_takes_nobody_who_comes_for_gone() {
+    let temp = tempfile::tempdir().unwrap();
+    let dirs = dirs(temp.path());
+    let first = Presence::announce(&dirs).unwrap();
+    let left = dirs.data.join("alive/zzzzzzzz");
+    fs::write(&left, "").unwrap();
+    std::thread::scope(|scope| {
+        let comes = || {
+            for _ in 0..300 {
+                let presence = Presence::announce(&dirs).unwrap();
+                assert!(!Presence::is_gone(&dirs, presence.id()));
+            }
+        };
+        let coming = [scope.spawn(comes), scope.spawn(comes)];
+        while !coming.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            Presence::clear_away(&dirs).unwrap();
+        }
+    });
+    assert!(!left.exists());
+    assert!(!Presence::is_gone(&dirs, first.id()));
+}

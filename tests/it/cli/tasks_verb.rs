@@ -196,7 +196,7 @@ fn run_again_here_everything_of_it_can_be_looked_at() {
     // Of one that never ran there is nothing, and that is said.
     let ran = program.run(&["tasks", "logs", "aaaa2222"]);
     assert!(done(&ran).is_empty() && ran.stderr.contains("nothing was called or said"), "{ran:?}");
-    assert!(done(&program.run(&["tasks", "show", "aaaa2222"])).contains("nothing was said in it"));
+    assert!(done(&program.run(&["tasks", "show", "aaaa2222"])).contains("transcript   there is none"));
 }
 
 #[test]

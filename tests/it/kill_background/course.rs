@@ -1,12 +1,16 @@
 //! The course of a process, watched until a point of it comes.
 
 use crate::kill::Point;
-use crate::support::{Program, Terminal};
+use crate::support::{Program, Terminal, until};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long to wait for something that never comes.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Parts that a course is divided into by points.
 pub const PARTS: usize = 1_000;
@@ -117,6 +121,12 @@ pub fn far(program: &Program, terminal: &mut Terminal) -> Far {
     Far { lines: terminal.look() as u64, written: written(program) }
 }
 
+/// Lets others go first once more; fails where that goes on for longer than anything takes.
+pub fn wait(since: Instant) {
+    assert!(since.elapsed() < PATIENCE, "it does not come to an end");
+    thread::yield_now();
+}
+
 /// Lets others go first, as often as the point says.
 pub fn steps(point: Point) {
     for _ in 0..point.steps {
@@ -125,7 +135,7 @@ pub fn steps(point: Point) {
 }
 
 /// Asks the state database, while it is used.
-fn holds(program: &Program, condition: &str, counts: &[i64]) -> bool {
+pub fn holds(program: &Program, condition: &str, counts: &[i64]) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let Ok(raw) = Connection::open_with_flags(program.state(), flags) else { return false };
     let counts = rusqlite::params_from_iter(counts);
@@ -163,7 +173,5 @@ pub fn nobody_left(program: &Program) {
         let environment = std::fs::read(entry.unwrap().path().join("environ")).unwrap_or_default();
         environment.windows(home.len()).any(|part| part == home)
     };
-    while std::fs::read_dir("/proc").unwrap().any(is_ours) {
-        thread::yield_now();
-    }
+    until("the end of all", || (!std::fs::read_dir("/proc").unwrap().any(is_ours)).then_some(()));
 }
