@@ -83,8 +83,6 @@ struct State {
     claimed: HashMap<Place, usize>,
     /// Turns of those who wait for what they started, and are told of it alone.
     awaited: HashSet<String>,
-    /// The session of a run that waits no longer and does not run yet.
-    beginning: Option<Place>,
     /// Runs whose caller waits for them within its own call, and the turn of that call.
     inline: HashMap<String, String>,
     /// Results that such a caller was given; delivered when its conversation has them.
@@ -187,12 +185,15 @@ impl Tasks {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            if let Some(first) = self.0.state().first_arrived(place) {
-                return Some(first);
-            }
-            if self.unended(place) == 0 {
-                // The last one may have ended between the two looks.
-                return self.0.state().first_arrived(place);
+            {
+                // Looked at together: a run that ends in between would be in neither.
+                let mut state = self.0.state();
+                if let Some(first) = state.first_arrived(place) {
+                    return Some(first);
+                }
+                if state.unended(place) == 0 {
+                    return None;
+                }
             }
             ended.await;
         }
@@ -213,9 +214,7 @@ impl Tasks {
 
     /// Runs of a session that wait or run in this process.
     pub fn unended(&self, place: &Place) -> usize {
-        let state = self.0.state();
-        let beginning = usize::from(state.beginning.as_ref() == Some(place));
-        beginning + state.queue.of(place) + state.running_of.get(place).map_or(0, |running| *running as usize)
+        self.0.state().unended(place)
     }
 
     /// Runs of this process that run.
@@ -223,17 +222,15 @@ impl Tasks {
         self.0.state().running.len()
     }
 
-    /// Runs of this process that wait, and the one that is just beginning.
+    /// Runs of this process that wait.
     pub fn waiting(&self) -> usize {
-        let state = self.0.state();
-        state.queue.len() + usize::from(state.beginning.is_some())
+        self.0.state().queue.len()
     }
 
     /// Whether nothing waits, runs, is to be announced, or is being announced.
     pub fn is_idle(&self) -> bool {
         let state = self.0.state();
         state.queue.len() == 0
-            && state.beginning.is_none()
             && state.running.is_empty()
             && state.claimed.is_empty()
             && state.arrived.values().all(VecDeque::is_empty)
@@ -268,21 +265,18 @@ impl Tasks {
         let (waiting, running) = {
             let mut state = self.0.state();
             let waiting = state.queue.drain(&which);
-            let running: Vec<signal::Sender<Option<String>>> = state
-                .running
-                .values()
-                .filter(|running| which(&running.place))
-                .map(|running| running.stop.clone())
-                .collect();
+            let mut running = 0;
+            // Said before anybody else can look: one of them may still be about to wait on.
+            for one in state.running.values().filter(|running| which(&running.place)) {
+                one.stop.send_replace(Some(reason.to_owned()));
+                running += 1;
+            }
             (waiting, running)
         };
-        for stop in &running {
-            stop.send_replace(Some(reason.to_owned()));
-        }
         for (id, place) in &waiting {
             self.0.cancel_waiting(id, place, reason);
         }
-        waiting.len() + running.len()
+        waiting.len() + running
     }
 
     /// Ends everything, for good, and waits until it has ended. What was taken up and has not begun is left to others. What is
@@ -290,13 +284,12 @@ impl Tasks {
     pub async fn close(&self, reason: &str) {
         self.0.state().closed = true;
         self.put_down();
+        self.cancel_where(|_| true, reason);
         loop {
             let ended = self.0.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            // Also what was just beginning, and runs or waits by now.
-            self.cancel_where(|_| true, reason);
-            if self.0.is_at_rest() {
+            if self.0.state().running.is_empty() {
                 return;
             }
             ended.await;
@@ -314,6 +307,10 @@ impl Tasks {
 }
 
 impl State {
+    fn unended(&self, place: &Place) -> usize {
+        self.queue.of(place) + self.running_of.get(place).map_or(0, |running| *running as usize)
+    }
+
     fn started(&mut self, id: String, running: Running) {
         *self.running_of.entry(running.place.clone()).or_default() += 1;
         self.running.insert(id, running);
@@ -331,12 +328,6 @@ impl State {
 }
 
 impl Inner {
-    /// Whether nothing runs or just begins.
-    fn is_at_rest(&self) -> bool {
-        let state = self.state();
-        state.running.is_empty() && state.beginning.is_none()
-    }
-
     /// Every map is whole after every statement on it, so a panic elsewhere does not spoil them.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -361,6 +352,12 @@ impl Inner {
         drop(state);
         self.ended.notify_waiters();
         self.kick.notify_one();
+    }
+
+    /// A run is not this process's any more, and nobody here hears of its end.
+    fn forget(&self, id: &str) {
+        self.state().stopped(id);
+        self.ended.notify_waiters();
     }
 
     /// Ends a run that has not begun.

@@ -1,7 +1,7 @@
 //! One run: a subagent's turn in a session of its own.
 
-use super::origin::{place_of, transcript};
-use super::{Inner, Running};
+use super::Inner;
+use super::origin::transcript;
 use crate::agent::{
     Budget, Calling, Hooks, Incomplete, Means, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work,
 };
@@ -28,10 +28,8 @@ pub(super) fn set_aside(row: &TaskRow) -> Means {
     Means { tokens: row.max_tokens, cost: row.max_cost }
 }
 
-/// Begins a run whose row says that it runs.
-pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow) {
-    let (stop, stopped) = signal::channel(None);
-    inner.state().started(row.id.clone(), Running { place: place_of(&row), stop });
+/// Begins a run whose row says that it runs, and which counts as running.
+pub(super) fn begin(inner: &Arc<Inner>, row: TaskRow, stopped: signal::Receiver<Option<String>>) {
     let inner = Arc::clone(inner);
     tokio::spawn(async move {
         let id = row.id.clone();
@@ -72,10 +70,7 @@ fn settle(inner: &Inner, id: &str, ended: &Ended) {
     match inner.store.task(id) {
         Ok(Some(row)) if row.execution.ended() => inner.over(&row, ended.left),
         // It stands as running until another process finds this one gone, and is lost then.
-        _ => {
-            inner.state().stopped(id);
-            inner.ended.notify_waiters();
-        }
+        _ => inner.forget(id),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Looks after the runs of a process: begins what may begin, ends what somebody else wants ended, notices who is gone.
 
-use super::{Hands, Inner, Place, run};
+use super::{Hands, Inner, Place, Running, run};
 use crate::store::Begun;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch as signal;
 
 /// How often other processes are looked at while there is something to do.
 const PULSE: Duration = Duration::from_millis(500);
@@ -52,38 +53,43 @@ fn begin(inner: &Arc<Inner>) {
             }
             let (most, state) = (inner.config.running_per_session, &mut *state);
             let next = state.queue.pop(|place| state.running_of.get(place).copied().unwrap_or(0) < most);
-            // Until it runs it is in neither place, and whoever waits for it must not believe that it is over.
-            state.beginning = next.as_ref().map(|(_, place)| place.clone());
-            next
+            // It counts as running from here on: in between nobody could end it, or would wait for it.
+            next.map(|(id, place)| {
+                let (stop, stopped) = signal::channel(None);
+                state.started(id.clone(), Running { place: place.clone(), stop });
+                (id, place, stopped)
+            })
         };
-        let Some((id, place)) = next else { return };
-        let further = begin_one(inner, id, place);
-        inner.state().beginning = None;
-        inner.ended.notify_waiters();
-        if !further {
-            return;
+        let Some((id, place, stopped)) = next else { return };
+        match inner.store.begin_task(&id, inner.presence.id(), inner.config.running) {
+            Ok(Begun::Yes(row)) => run::begin(inner, row, stopped),
+            // Other processes run as many as may; the pulse tries again.
+            Ok(Begun::Busy) => return not_yet(inner, (id, place), &stopped),
+            // Cancelled by somebody else, who cannot reach whoever waits here.
+            Ok(Begun::Gone) => gone(inner, &id),
+            Err(error) => {
+                tracing::warn!("task {id} cannot begin: {error}");
+                return not_yet(inner, (id, place), &stopped);
+            }
         }
     }
 }
 
-/// Begins one run, if it may. Whether another may be tried.
-fn begin_one(inner: &Arc<Inner>, id: String, place: Place) -> bool {
-    match inner.store.begin_task(&id, inner.presence.id(), inner.config.running) {
-        Ok(Begun::Yes(row)) => run::begin(inner, row),
-        // Other processes run as many as may; the pulse tries again.
-        Ok(Begun::Busy) => {
-            inner.state().queue.put_back(place, id);
-            return false;
+/// Lets a run wait on that could not begin, unless somebody has wanted it to end meanwhile.
+fn not_yet(inner: &Inner, (id, place): (String, Place), stopped: &signal::Receiver<Option<String>>) {
+    let wanted = {
+        let mut state = inner.state();
+        let wanted = stopped.borrow().clone();
+        if wanted.is_none() {
+            state.stopped(&id);
+            state.queue.put_back(place.clone(), id.clone());
         }
-        // Cancelled by somebody else, who cannot reach whoever waits here.
-        Ok(Begun::Gone) => gone(inner, &id),
-        Err(error) => {
-            tracing::warn!("task {id} cannot begin: {error}");
-            inner.state().queue.put_back(place, id);
-            return false;
-        }
+        wanted
+    };
+    if let Some(reason) = wanted {
+        inner.cancel_waiting(&id, &place, &reason);
+        inner.forget(&id);
     }
-    true
 }
 
 fn gone(inner: &Inner, id: &str) {
@@ -92,6 +98,8 @@ fn gone(inner: &Inner, id: &str) {
         && row.owner.as_deref() == Some(inner.presence.id())
     {
         inner.over(&row, run::set_aside(&row));
+    } else {
+        inner.forget(id);
     }
 }
 
