@@ -67,7 +67,7 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: ServeArguments) 
         let printer = *printer;
         serving.tasks.listen(Box::new(move |ended| printer.note(&ended.line)));
     }
-    let mut beside = background(&serving, typed);
+    let mut beside = background(&serving, typed, voice.quiet);
     let mut abandoned = Abandoned::default();
     let exit = attend(&serving, &mut signals, typed, &mut abandoned).await;
     stopping.send_replace(true);
@@ -110,7 +110,7 @@ fn open(printer: &Printer, typed: ServeArguments, stop: watch::Receiver<bool>) -
 
 /// Starts what is served beside the outbox, each until `serving.stop` says that it is to end. What else there is to serve is
 /// started here.
-fn background(serving: &Arc<Serving>, typed: ServeArguments) -> JoinSet<()> {
+fn background(serving: &Arc<Serving>, typed: ServeArguments, quiet: bool) -> JoinSet<()> {
     let mut beside = JoinSet::new();
     beside.spawn(results(Arc::clone(serving)));
     // Whoever ends when nothing is left would never see a job's next time.
@@ -122,6 +122,10 @@ fn background(serving: &Arc<Serving>, typed: ServeArguments) -> JoinSet<()> {
             serving.config.cron.clone(),
             None,
         );
+        if !quiet {
+            let printer = serving.printer;
+            schedule.listen(Box::new(move |ended| printer.note(ended)));
+        }
         let stop = serving.stop.clone();
         beside.spawn(async move { schedule.run(stop).await });
     }

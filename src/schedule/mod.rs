@@ -23,5 +23,5 @@ pub use jobs::{
 pub use plan::{At, Every, OutOfRange, Plan, PlanError, SHORTEST, YEAR, duration};
 pub use run::{NotRun, Ran, source};
 pub use scheduler::scheduler;
-pub use service::{Now, Schedule};
+pub use service::{Listener, Now, Schedule};
 pub use zone::{Zone, ZoneError};

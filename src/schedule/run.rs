@@ -114,6 +114,10 @@ pub(super) fn start(
             Err(error) => (RunOutcome::Failed, Some(format!("the program failed: {error}")), None),
         };
         inner.ended(Ended { job: job.id.clone(), run, outcome, reason: reason.clone() });
+        if let Some(listener) = inner.listener.get() {
+            let why = reason.as_ref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+            listener(&format!("job {} ({}) {}{why}", job.id, one_line(&job.name), outcome.name()));
+        }
         drop(counted);
         // Nobody waits for a run that came due by itself.
         let _ = tell.send(Ran { job, due, outcome, reason, end });

@@ -9,7 +9,7 @@ use crate::config::CronConfig;
 use crate::store::{Store, StoreError, Workspace};
 use crate::tasks::{House, Origin, Tasks};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -39,7 +39,12 @@ pub(super) struct Inner {
     running: watch::Sender<usize>,
     /// How runs ended that could not be written down yet.
     unsaved: Mutex<Vec<Ended>>,
+    /// Hears of every run that is over.
+    pub(super) listener: OnceLock<Listener>,
 }
+
+/// Hears of runs that are over: one line each, for people.
+pub type Listener = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The clock of this system.
 pub(super) fn clock() -> i64 {
@@ -67,8 +72,25 @@ impl Schedule {
         now: Now,
     ) -> Self {
         let (kick, running) = (Notify::new(), watch::Sender::new(0));
-        let unsaved = Mutex::default();
-        Self(Arc::new(Inner { tasks, house, store, config, workspace, now, kick, running, unsaved }))
+        let (unsaved, listener) = (Mutex::default(), OnceLock::new());
+        Self(Arc::new(Inner {
+            tasks,
+            house,
+            store,
+            config,
+            workspace,
+            now,
+            kick,
+            running,
+            unsaved,
+            listener,
+        }))
+    }
+
+    /// Tells `listener` of every run that is over here. The first one counts.
+    pub fn listen(&self, listener: Listener) {
+        // Who listens already goes on.
+        let _ = self.0.listener.set(listener);
     }
 
     /// Starts what comes due until `stop` says so; then what runs is told to end, and this returns when it has.

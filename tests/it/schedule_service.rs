@@ -323,3 +323,23 @@ fn a_run_has_no_more_model_calls_than_the_turn_that_added_the_job() {
         assert_eq!(run.outcome, RunOutcome::Failed, "a limit is no success");
     }
 }
+
+#[test]
+fn whoever_listens_hears_of_every_run_in_one_line() {
+    let c = Clockwork::new(
+        "[[reply]]\ntext = \"Done.\"\n[[reply]]\nfault = { kind = \"overloaded\", message = \"busy\\nand more\" }\nrepeat = true\n",
+    );
+    let (service, job) = (c.service(), c.add("a", every(60), "Look.\nAgain."));
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let into = std::sync::Arc::clone(&heard);
+    service.listen(Box::new(move |line| into.lock().unwrap().push(line.to_owned())));
+    for _ in 0..2 {
+        c.later(MINUTE);
+        c.turn(&service);
+    }
+    let heard = heard.lock().unwrap().clone();
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert_eq!(heard[0], format!("job {} (Look. Again.) ran", job.id));
+    assert!(heard[1].starts_with(&format!("job {} (Look. Again.) failed: ", job.id)), "{heard:?}");
+    assert!(heard.iter().all(|line| !line.contains('\n')), "{heard:?}");
+}
