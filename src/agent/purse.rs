@@ -15,6 +15,15 @@ pub struct Means {
     pub cost: Option<u64>,
 }
 
+impl Means {
+    /// What both leave.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        Self { tokens: least(self.tokens, other.tokens), cost: least(self.cost, other.cost) }
+    }
+}
+
 /// A purse that several hold: whoever takes from it leaves the others less.
 #[derive(Debug, Clone)]
 pub struct Purse(Arc<Mutex<Inner>>);

@@ -6,6 +6,7 @@ use super::exit::Exit;
 use super::open::{self, Setting, Stop};
 use super::printer::Printer;
 use super::sessions::{clock, existing_store, rfc3339, workspace};
+use super::turn::session_named;
 use crate::authority::{Ceiling, Effective, Grant, Profile, Rights, Role};
 use crate::config;
 use crate::sandbox::Limits;
@@ -84,7 +85,7 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
         .choose_provider_as(&profile.name, typed.provider.as_deref(), typed.model.as_deref())
         .map_err(|error| Stop(error.to_string(), Exit::Config))?;
     let key = match &typed.session {
-        Some(name) => named(name)?,
+        Some(name) => session_named(name)?,
         // Jobs in one conversation wait for each other.
         None => SessionKey::new("cron", &config::fresh_id()),
     };
@@ -128,16 +129,6 @@ fn add(printer: &Printer, typed: &AddArguments) -> Result<Exit, Stop> {
     ));
     printer.hint("it fires while a chat of this workspace is open, and under: ringfence serve");
     Ok(printer.result(&job.id))
-}
-
-fn named(name: &str) -> Result<SessionKey, Stop> {
-    let key = SessionKey::parse(name.trim());
-    let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
-    if strange || key.chat().is_empty() || key.channel().is_empty() || key.is_task() || key.is_host() {
-        let problem = "a session's name has 1 to 120 characters, none of them a control character, and is no task's and not the host's";
-        return Err(Stop(problem.to_owned(), Exit::Usage));
-    }
-    Ok(key)
 }
 
 /// The job that is meant: of that id, or the only one whose id begins so.

@@ -2,15 +2,14 @@
 
 use super::cron::{failed, find};
 use super::exit::Exit;
-use super::house::Town;
+use super::house::{Town, at_work};
 use super::open::{self, Stop};
 use super::outcome;
 use super::printer::Printer;
 use super::signals::Signals;
-use crate::config::Presence;
 use crate::schedule::{NotRun, Ran, Schedule, source};
 use crate::store::{Delivery, JobRow, LetterFilter, RunOutcome, Store, Workspace};
-use crate::tasks::{Hands, Tasks};
+use crate::tasks::Hands;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -21,12 +20,8 @@ pub(super) async fn run(printer: &Printer, id: &str) -> Result<Exit, Stop> {
     let mut signals = Signals::listen();
     let (store, job) = find(id)?;
     let (dirs, config) = open::configured()?;
-    let presence = Presence::announce(&dirs)
-        .map_err(|error| Stop(format!("{}: {error}", dirs.data.display()), Exit::Config))?;
     let house = Arc::new(Town::new(Arc::clone(&store)));
-    let tasks =
-        Tasks::open(&store, Arc::clone(&house) as _, (dirs, presence, "run"), (config.tasks, Hands::Own))
-            .map_err(failed)?;
+    let tasks = at_work(&store, Arc::clone(&house) as _, dirs, "run", (config.tasks, Hands::Own))?;
     let schedule = Schedule::open(
         tasks.clone(),
         house,

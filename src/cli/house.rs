@@ -1,12 +1,13 @@
 //! Workspaces, opened for turns that run by themselves.
 
+use super::exit::Exit;
 use super::open::{Setting, Stop};
 use crate::agent::Ground;
 use crate::authority::{Access, Directories};
-use crate::config;
+use crate::config::{self, Dirs, Presence, TasksConfig};
 use crate::sandbox::Limits;
 use crate::store::Store;
-use crate::tasks::House;
+use crate::tasks::{Hands, House, Tasks};
 use crate::toolbox::one_line;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -77,4 +78,22 @@ impl House for Town {
         open.truncate(OPEN);
         Ok(ground)
     }
+}
+
+/// Makes this process known to others as `kind`, and has it look after background runs from now on.
+pub(super) fn at_work(
+    store: &Arc<Store>,
+    house: Arc<dyn House>,
+    dirs: Dirs,
+    kind: &str,
+    (config, hands): (TasksConfig, Hands),
+) -> Result<Tasks, Stop> {
+    let presence = Presence::announce(&dirs).map_err(|error| {
+        Stop(
+            format!("{}: other processes cannot be told of this one: {error}", dirs.data.display()),
+            Exit::Config,
+        )
+    })?;
+    Tasks::open(store, house, (dirs, presence, kind), (config, hands))
+        .map_err(|error| Stop(error.to_string(), Exit::Failed))
 }

@@ -4,7 +4,7 @@
 use super::args::Voice;
 use super::args_tasks::ServeArguments;
 use super::exit::Exit;
-use super::house::Town;
+use super::house::{Town, at_work};
 use super::open::{self, Stop};
 use super::outbox::{self, Abandoned};
 use super::printer::Printer;
@@ -13,7 +13,7 @@ use super::worker;
 use crate::agent::Purse;
 use crate::authority::Rights;
 use crate::bus::TURNS;
-use crate::config::{Config, Presence};
+use crate::config::Config;
 use crate::schedule::Schedule;
 use crate::session::SessionKey;
 use crate::store::{Execution, JobFilter, JobState, Store};
@@ -85,17 +85,9 @@ pub(super) async fn run(printer: &Printer, voice: Voice, typed: ServeArguments) 
 fn open(printer: &Printer, typed: ServeArguments, stop: watch::Receiver<bool>) -> Result<Serving, Stop> {
     let (dirs, config) = open::configured()?;
     let store = open::store(&dirs)?;
-    let presence = Presence::announce(&dirs).map_err(|error| {
-        Stop(
-            format!("{}: other processes cannot be told of this one: {error}", dirs.data.display()),
-            Exit::Config,
-        )
-    })?;
     let house: Arc<dyn House> = Arc::new(Town::new(Arc::clone(&store)));
     let kind = if typed.worker { "work" } else { "serve" };
-    let tasks =
-        Tasks::open(&store, Arc::clone(&house), (dirs, presence, kind), (config.tasks.clone(), Hands::Own))
-            .map_err(|error| Stop(error.to_string(), Exit::Failed))?;
+    let tasks = at_work(&store, Arc::clone(&house), dirs, kind, (config.tasks.clone(), Hands::Own))?;
     Ok(Serving {
         tasks,
         house,

@@ -1,13 +1,12 @@
 //! `ringfence tasks cancel` and `ringfence tasks retry`: what a person does to a task from outside.
 
 use super::exit::Exit;
-use super::house::Town;
+use super::house::{Town, at_work};
 use super::open::{self, Stop};
 use super::printer::Printer;
 use super::signals::Signals;
 use super::tasks::{failed, find};
 use super::worker;
-use crate::config::Presence;
 use crate::store::{CancelAsked, Execution, Recorded, Store, TaskRow};
 use crate::tasks::{Announcement, Hands, Tasks, bury_if_gone, ended};
 use crate::toolbox::one_line;
@@ -137,16 +136,9 @@ fn elsewhere(printer: &Printer, store: &Store, row: &TaskRow) -> Result<Exit, St
 async fn here(printer: &Printer, store: &Arc<Store>, row: &TaskRow) -> Result<Exit, Stop> {
     let mut signals = Signals::listen();
     let (dirs, config) = open::configured()?;
-    let presence = Presence::announce(&dirs).map_err(|error| {
-        Stop(
-            format!("{}: other processes cannot be told of this one: {error}", dirs.data.display()),
-            Exit::Config,
-        )
-    })?;
     let most = config.tasks.per_session;
     let house = Arc::new(Town::new(Arc::clone(store)));
-    let tasks =
-        Tasks::open(store, house, (dirs, presence, "run"), (config.tasks, Hands::Own)).map_err(failed)?;
+    let tasks = at_work(store, house, dirs, "run", (config.tasks, Hands::Own))?;
     let again = Tasks::again_by(store, row, most, Some(tasks.process())).map_err(failed);
     let done = match again.and_then(|again| recorded(again, most)) {
         Ok(new) => {

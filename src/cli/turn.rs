@@ -3,12 +3,12 @@
 
 use super::ask::{AskArguments, SessionArguments};
 use super::exit::Exit;
-use super::house::{Home, Town};
+use super::house::{Home, Town, at_work};
 use super::open::{Setting, Stop, ports};
 use crate::agent::{Budget, Calling, Ground, Purse, Round, Said, TurnEnd, What, Work};
 use crate::authority::{Profile, Role};
 use crate::bus::{Bus as _, Local, Outbound, Post, Sender};
-use crate::config::{self, Presence};
+use crate::config;
 use crate::provider::{Provider, Usage};
 use crate::sandbox::Limits;
 use crate::sandbox::ports::{MainPorts, Unavailable};
@@ -340,14 +340,8 @@ impl Talk {
 
 /// The background runs of this process.
 fn tasks(ground: &Ground, kind: &str, hands: Hands) -> Result<Tasks, Stop> {
-    let known = |error: &dyn std::error::Error| {
-        Stop(format!("this process cannot make itself known: {error}"), Exit::Config)
-    };
-    let presence = Presence::announce(&ground.dirs).map_err(|error| known(&error))?;
-    let house = Arc::new(Home(ground.clone()));
-    let config = ground.config.tasks.clone();
-    Tasks::open(&ground.store, house, (ground.dirs.clone(), presence, kind), (config, hands))
-        .map_err(|error| known(&error))
+    let (house, config) = (Arc::new(Home(ground.clone())), ground.config.tasks.clone());
+    at_work(&ground.store, house, ground.dirs.clone(), kind, (config, hands))
 }
 
 /// A message as a person reads it.
@@ -390,25 +384,30 @@ fn budget(setting: &Setting, typed: &AskArguments, profile: &Profile) -> Budget 
     }
 }
 
+/// The session of a name that somebody typed: one that can be talked in.
+pub(super) fn session_named(name: &str) -> Result<SessionKey, Stop> {
+    let key = SessionKey::parse(name.trim());
+    if key.is_task() {
+        let problem = format!(
+            "{key} holds what was said in a background task, and is not gone on with; to look at it: ringfence sessions show {key}"
+        );
+        return Err(Stop(problem, Exit::Usage));
+    }
+    if key.is_host() {
+        let problem = format!("{key} is the host's own, and no conversation; choose another name");
+        return Err(Stop(problem, Exit::Usage));
+    }
+    let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
+    if strange || key.chat().is_empty() || key.channel().is_empty() {
+        let problem = "a session's name has 1 to 120 characters, none of them a control character";
+        return Err(Stop(problem.to_owned(), Exit::Usage));
+    }
+    Ok(key)
+}
+
 fn which_session(store: &Store, setting: &Setting, which: &SessionArguments) -> Result<SessionKey, Stop> {
     if let Some(name) = &which.session {
-        let key = SessionKey::parse(name.trim());
-        if key.is_task() {
-            let problem = format!(
-                "{key} holds what was said in a background task, and is not gone on with; to look at it: ringfence sessions show {key}"
-            );
-            return Err(Stop(problem, Exit::Usage));
-        }
-        if key.is_host() {
-            let problem = format!("{key} is the host's own, and no conversation; choose another name");
-            return Err(Stop(problem, Exit::Usage));
-        }
-        let strange = name.chars().count() > 120 || name.chars().any(char::is_control);
-        if strange || key.chat().is_empty() || key.channel().is_empty() {
-            let problem = "a session's name has 1 to 120 characters, none of them a control character";
-            return Err(Stop(problem.to_owned(), Exit::Usage));
-        }
-        return Ok(key);
+        return session_named(name);
     }
     if which.continued {
         let newest = session::newest(store, &setting.workspace)

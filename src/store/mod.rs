@@ -34,7 +34,7 @@ pub use tasks::{Begun, CancelAsked, Delivery, Execution, NewTask, Recorded, Task
 pub use usage::{UsageRow, UsageSum};
 pub use workspaces::Workspace;
 
-use rows::{count, count_if, kept, named, path, path_if, small, text, text_if};
+use rows::{count, count_if, kept, named, narrow, path, path_if, small, text, text_if};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! Values of rows. Text that is no UTF-8 is read as far as it is: one damaged row must not hide the others.
 
 use rusqlite::Row;
-use rusqlite::types::{Type, ValueRef};
+use rusqlite::types::{ToSql, Type, ValueRef};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -65,4 +65,27 @@ pub(super) fn named<T>(
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     };
     of(&name).ok_or_else(unknown)
+}
+
+/// Narrows a query to a workspace and a session, where a filter names them. `false`: there is nothing of that workspace.
+pub(super) fn narrow<'v>(
+    query: &mut String,
+    values: &mut Vec<(&'static str, &'v dyn ToSql)>,
+    workspace: &'v Option<Option<i64>>,
+    session: &'v Option<(String, String)>,
+) -> bool {
+    match workspace {
+        Some(None) => return false,
+        Some(Some(id)) => {
+            query.push_str(" AND workspace = :workspace");
+            values.push((":workspace", id));
+        }
+        None => {}
+    }
+    if let Some((channel, chat)) = session {
+        query.push_str(" AND channel = :channel AND chat = :chat");
+        values.push((":channel", channel));
+        values.push((":chat", chat));
+    }
+    true
 }

@@ -1,7 +1,7 @@
 //! Who asks for a background run: bound by the host with every turn, and no parameter of any tool.
 
 use super::Place;
-use crate::agent::{Budget, Ground, Purse};
+use crate::agent::{Budget, Ground, Means, Purse};
 use crate::authority::{Profile, Rights};
 use crate::session::SessionKey;
 use crate::store::TaskRow;
@@ -64,14 +64,12 @@ impl Most {
 
     /// A budget that is within both.
     pub(super) fn within(self, budget: Budget) -> Budget {
-        let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let mine = Means { tokens: self.tokens, cost: self.cost };
+        let means = mine.within(Means { tokens: budget.tokens, cost: budget.cost });
         Budget {
             iterations: self.iterations.map_or(budget.iterations, |most| most.min(budget.iterations)),
-            tokens: least(self.tokens, budget.tokens),
-            cost: least(self.cost, budget.cost),
+            tokens: means.tokens,
+            cost: means.cost,
             ..budget
         }
     }

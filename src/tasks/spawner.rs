@@ -111,16 +111,10 @@ impl Bound {
             .map_err(|problem| error(ErrorKind::Invalid, problem.to_string()))?;
         let (config, agent) = (&self.inner.config, &origin.ground.config.agent);
         self.room()?;
-        let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
         let left = origin.purse.left();
         let usual = if left.tokens.is_none() { Some(config.max_tokens) } else { None };
-        let wanted = Means {
-            tokens: least(request.max_tokens.or(usual), limits.tokens),
-            cost: request.max_cost_micros,
-        };
+        let wanted =
+            Means { tokens: limits.tokens(request.max_tokens.or(usual)), cost: request.max_cost_micros };
         let priced = provider.cost(crate::provider::Usage { input: 1, cached: 0, output: 1 }).is_some();
         if (wanted.cost.is_some() || left.cost.is_some()) && !priced {
             let problem =

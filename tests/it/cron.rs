@@ -141,7 +141,7 @@ fn what_makes_no_sense_adds_nothing() {
         (&["--every", "1h", "--at", "2099-01-01T00:00Z"], "cannot be used with"),
         (&[], "required"),
         (&["--every", "1h", "--name", ""], "1 to 64 characters"),
-        (&["--every", "1h", "--session", "task:abc"], "a session's name"),
+        (&["--every", "1h", "--session", "task:abc"], "what was said in a background task"),
         (&["--every", "1h", "--role", "subagent"], "runs as main"),
         (&["--every", "1h", "--role", "nobody"], "no role or profile"),
     ] {

@@ -2,7 +2,7 @@
 
 use super::{JobAdded, JobChange, JobRow, JobState, NewJob};
 use crate::store::{
-    Store, StoreError, Workspace, count, count_if, kept, named, now, path, small, text, text_if,
+    Store, StoreError, Workspace, count, count_if, kept, named, narrow, now, path, small, text, text_if,
 };
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -126,18 +126,8 @@ impl Store {
             let mut values: Vec<(&str, &dyn ToSql)> = Vec::new();
             let workspace =
                 filter.workspace.as_ref().map(|workspace| workspace.find(connection)).transpose()?;
-            match &workspace {
-                Some(None) => return Ok(Vec::new()),
-                Some(Some(id)) => {
-                    query.push_str(" AND workspace = :workspace");
-                    values.push((":workspace", id));
-                }
-                None => {}
-            }
-            if let Some((channel, chat)) = &filter.session {
-                query.push_str(" AND channel = :channel AND chat = :chat");
-                values.push((":channel", channel));
-                values.push((":chat", chat));
+            if !narrow(&mut query, &mut values, &workspace, &filter.session) {
+                return Ok(Vec::new());
             }
             if !filter.all_states {
                 query.push_str(" AND state <> 'done'");

@@ -1,7 +1,9 @@
 //! Looking at runs.
 
 use super::{Delivery, Execution, TaskRow};
-use crate::store::{Store, StoreError, Workspace, count, count_if, kept, named, path, small, text, text_if};
+use crate::store::{
+    Store, StoreError, Workspace, count, count_if, kept, named, narrow, path, small, text, text_if,
+};
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -53,18 +55,8 @@ impl Store {
             let mut values: Vec<(&str, &dyn ToSql)> = Vec::new();
             let workspace =
                 filter.workspace.as_ref().map(|workspace| workspace.find(connection)).transpose()?;
-            match &workspace {
-                Some(None) => return Ok(Vec::new()),
-                Some(Some(id)) => {
-                    query.push_str(" AND workspace = :workspace");
-                    values.push((":workspace", id));
-                }
-                None => {}
-            }
-            if let Some((channel, chat)) = &filter.session {
-                query.push_str(" AND channel = :channel AND chat = :chat");
-                values.push((":channel", channel));
-                values.push((":chat", chat));
+            if !narrow(&mut query, &mut values, &workspace, &filter.session) {
+                return Ok(Vec::new());
             }
             if filter.unended {
                 query.push_str(" AND ended IS NULL");
