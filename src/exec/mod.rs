@@ -1,4 +1,21 @@
-//! Starting processes: the one room that does. So far there is one kind, this program itself.
+//! Starting processes: the one room that does. There are two kinds: this program itself, and native commands, each behind the
+//! walls of an operating system's sandbox.
+
+mod commands;
+mod error;
+mod guard;
+mod launch;
+mod level;
+mod probe;
+mod spec;
+
+pub use commands::{Commands, Input, Outcome, Request, Session};
+pub use error::ExecError;
+pub use guard::{Before, Finding, Findings, Pin};
+pub use launch::{Ended, Launcher, Running};
+pub use level::Level;
+pub use probe::{Feature, Found, Machine, Missing};
+pub use spec::{Caller, Job, Most, Place, Settings};
 
 use std::path::Path;
 use std::process::{Command, Stdio};
