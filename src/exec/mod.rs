@@ -3,16 +3,22 @@
 
 mod commands;
 mod error;
+mod groups;
 mod guard;
+mod inside;
 mod launch;
+mod launcher;
 mod level;
 mod probe;
 mod spec;
+mod watch;
+mod wire;
 
 pub use commands::{Commands, Input, Outcome, Request, Session};
 pub use error::ExecError;
 pub use guard::{Before, Finding, Findings, Pin};
 pub use launch::{Ended, Launcher, Running};
+pub use launcher::{LAUNCHER, launcher};
 pub use level::Level;
 pub use probe::{Feature, Found, Machine, Missing};
 pub use spec::{Caller, Job, Most, Place, Settings};
