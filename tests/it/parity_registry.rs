@@ -533,7 +533,7 @@ fn what_was_prepared_once_stays_as_it_is() {
         .filter(|schema| schema["additionalProperties"] == json!(false))
         .map(definition)
         .collect();
-    assert_eq!(strict.len(), 11, "the built-in tools");
+    assert_eq!(strict.len(), 14, "the built-in tools");
     let valid = [
         json!({ "path": "a", "offset": "3", "force": "yes" }),
         json!({ "path": 5, "content": true }),

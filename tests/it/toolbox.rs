@@ -20,13 +20,16 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 /// Every built-in tool, and the least that it needs.
-const BUILT_IN: [(&str, Capability, Option<Access>); 11] = [
+const BUILT_IN: [(&str, Capability, Option<Access>); 14] = [
     ("apply_patch", Capability::Files, Some(Access::ReadWrite)),
     ("cron", Capability::Cron, None),
     ("edit_file", Capability::Files, Some(Access::ReadWrite)),
+    ("exec", Capability::Exec, None),
+    ("exec_session", Capability::Exec, None),
     ("find_files", Capability::Files, Some(Access::ReadOnly)),
     ("grep", Capability::Files, Some(Access::ReadOnly)),
     ("list_dir", Capability::Files, Some(Access::ReadOnly)),
+    ("list_exec_sessions", Capability::Exec, None),
     ("message", Capability::Message, None),
     ("read_file", Capability::Files, Some(Access::ReadOnly)),
     ("spawn", Capability::Spawn, None),

@@ -29,7 +29,7 @@ fn list_says_what_a_role_can_call() {
     let ran = c.run(&["tools", "list", "--role", "subagent"]);
     let denied = |line: &&str| MAINS_ALONE.iter().any(|tool| line.contains(&format!("`{tool}`")));
     let (mains, others): (Vec<_>, Vec<_>) = ran.done().lines().partition(denied);
-    assert!(others.len() == 7 && others.iter().all(|line| line.starts_with("yes  ")), "{others:?}");
+    assert!(others.len() == 10 && others.iter().all(|line| line.starts_with("yes  ")), "{others:?}");
     assert!(mains.len() == 4 && mains.iter().all(|line| line.starts_with("no   ")), "{mains:?}");
     let message = ran.done().lines().find(|line| line.contains("`message`")).unwrap();
     insta::assert_snapshot!(message, @"no   message      (tool `message` needs ringfence:host/message@0.1.0, which role subagent never has (it belongs to: main))");
@@ -52,7 +52,7 @@ fn list_as_json_says_why_not() {
     let listed = c.run(&["tools", "list", "--role", "subagent", "--json"]).json();
     assert_eq!(listed["role"], "subagent");
     let tools = listed["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 11);
+    assert_eq!(tools.len(), 14);
     for tool in tools {
         let callable = !MAINS_ALONE.iter().any(|name| tool["name"] == *name);
         assert_eq!(tool["callable"], callable, "{tool}");
