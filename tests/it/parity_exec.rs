@@ -266,7 +266,7 @@ fn a_list_has_one_line_for_each_command() {
     let cut = format!("- ba9876543210: 0.5 s so far, 9.5 s left: echo {}…", "x".repeat(95));
     let first = r"- 0123456789ab: 12 s so far, 47 s left: for i in 1 2\ndo echo \u{1b}[2J; done";
     assert_eq!(reply.text(), format!("{first}\n{cut}"));
-    assert_eq!(reply.structured().unwrap()["sessions"][1]["command"], long);
+    assert_eq!(reply.structured().unwrap()["sessions"][1]["command"], cut.rsplit_once("left: ").unwrap().1);
 }
 
 #[test]
@@ -328,10 +328,11 @@ fn asking_again_and_again_is_how_one_waits() {
 
 #[test]
 fn a_command_has_no_company() {
-    let w = World::new();
-    let toolbox = w.toolbox().read().unwrap();
-    for role in Role::ALL {
-        // A caller that may only read cannot make a command harmless either.
+    // A run that may only read makes no command harmless.
+    for (w, role) in
+        [World::new(), World::new().read_only()].iter().flat_map(|w| Role::ALL.map(|role| (w, role)))
+    {
+        let toolbox = w.toolbox().read().unwrap();
         let agent = w.agent(Profile::plain(role));
         let reads =
             ["exec", "exec_session", "list_exec_sessions"].map(|tool| toolbox.only_reads(&agent, tool));
@@ -341,7 +342,7 @@ fn a_command_has_no_company() {
     }
 }
 
-/// The three tools with arguments that work, and how often each reaches the host.
+/// The three tools with arguments that work.
 fn calls() -> [(&'static str, Value); 3] {
     [
         ("exec", json!({ "command": "ls" })),
@@ -383,8 +384,12 @@ fn every_role_runs_commands_unless_they_are_withheld() {
 
 #[test]
 fn the_remedy_for_a_command_that_is_withheld_is_the_command_without_the_flag() {
-    let p = Program::new();
+    let p = Program::bare();
     let ran = p.run(&["tools", "run", "--deny", "exec", "exec", "command=ls"]);
-    assert_eq!(ran.code(), 5);
-    insta::assert_snapshot!(ran.stderr(), @"");
+    assert_eq!((ran.code, ran.stdout.as_str()), (5, ""));
+    insta::assert_snapshot!(ran.stderr, @r"
+    denied: tool `exec` needs ringfence:host/exec@0.1.0, which this run as main takes away
+      to run it without that restriction: ringfence tools run exec 'command=ls'
+    ");
+    assert_ne!(p.run(&["tools", "run", "exec", "command=ls"]).code, 5);
 }

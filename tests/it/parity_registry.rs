@@ -492,7 +492,7 @@ fn whatever_is_sent_fits_or_is_refused() {
         .iter()
         .map(definition)
         .partition(|definition| jsonschema::options().build(&definition.input_schema).is_ok());
-    assert_eq!((good.len(), bad.len()), (18, 1));
+    assert_eq!((good.len(), bad.len()), (21, 1));
     for definition in &bad {
         assert!(prepare(definition, "{}").is_err());
     }

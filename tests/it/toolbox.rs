@@ -482,6 +482,9 @@ fn a_tool_gives_every_role_the_same() {
         ("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" })),
         ("edit_file", json!({ "path": "a.txt", "old_text": "nowhere", "new_text": "2" })),
         ("apply_patch", json!({ "edits": edits })),
+        ("exec", json!({ "command": "ls" })),
+        ("exec_session", json!({ "session_id": "0123456789ab" })),
+        ("list_exec_sessions", json!({})),
         ("read_file", json!({ "path": "../x" })),
     ];
     let tools: std::collections::BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();

@@ -42,7 +42,7 @@ impl Tool for ListExecSessions {
                     "session": session.id,
                     "elapsed_ms": session.elapsed_ms,
                     "remaining_ms": session.remaining_ms,
-                    "command": session.line,
+                    "command": shown(&session.line),
                 })
             })
             .collect();
@@ -62,7 +62,7 @@ fn line(session: &exec::Session) -> String {
     format!("- {}: {so_far} so far, {left} left: {}", session.id, shown(&session.line))
 }
 
-/// A command on one line, as much of it as is needed to know it again.
+/// A command on one line, as much of it as is needed to know it again: a line may be longer than a result.
 fn shown(command: &str) -> String {
     let command = one_line(command.trim());
     match command.char_indices().nth(SHOWN) {
