@@ -52,6 +52,7 @@ mod limits;
 mod parity_commands;
 mod parity_cron;
 mod parity_edit;
+mod parity_exec;
 mod parity_message;
 mod parity_patch;
 mod parity_read;
