@@ -12,7 +12,8 @@ pub(super) const CONFIGURATION: What = "git configuration";
 /// What says where a repository's parts are.
 pub(super) const POINTER: What = "git pointer";
 const EDITOR: What = "editor settings";
-const AGENTS: What = "agent instructions";
+/// What tells an agent what to do.
+pub(super) const AGENTS: What = "agent instructions";
 const SKILL: What = "agent skill";
 const CI: What = "CI workflow";
 const BUILD: What = "build script";
@@ -223,7 +224,7 @@ fn by_pattern(name: &[u8]) -> Option<Class> {
 /// What directs this program's own agent, should the table not name it.
 fn directing(name: &[u8]) -> Option<Class> {
     let named = |known: &&str| known.as_bytes().eq_ignore_ascii_case(name);
-    let known = DIRECTORIES.iter().any(|known| named(&known)) || named(&INSTRUCTIONS);
+    let known = DIRECTORIES.iter().any(|known| named(known)) || named(&INSTRUCTIONS);
     known.then_some(Class::Own(AGENTS))
 }
 
@@ -275,7 +276,8 @@ mod tests {
         for name in ["\u{17F}kills", "s\u{212A}ill\u{17F}"] {
             assert_eq!(of(name), Some(Class::Own(SKILL)), "{name:?}");
         }
-        for name in ["git", ".git2", "x.git", "agents", "AGENTS.md.txt", "Make", "src", "dockers", "a.pth.py"] {
+        for name in ["git", ".git2", "x.git", "agents", "AGENTS.md.txt", "Make", "src", "dockers", "a.pth.py"]
+        {
             assert_eq!(of(name), None, "{name:?}");
         }
         assert_eq!(class(b".git\xFF", &mut Vec::new()), None);
