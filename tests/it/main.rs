@@ -43,6 +43,7 @@ mod escapes_a;
 mod escapes_g;
 mod escapes_h;
 mod events;
+mod exec_guard;
 mod guest_units;
 mod hostile_list;
 mod kill;

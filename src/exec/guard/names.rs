@@ -224,7 +224,7 @@ fn by_pattern(name: &[u8]) -> Option<Class> {
 /// What directs this program's own agent, should the table not name it.
 fn directing(name: &[u8]) -> Option<Class> {
     let named = |known: &&str| known.as_bytes().eq_ignore_ascii_case(name);
-    let known = DIRECTORIES.iter().any(|known| named(known)) || named(&INSTRUCTIONS);
+    let known = DIRECTORIES.iter().any(named) || named(&INSTRUCTIONS);
     known.then_some(Class::Own(AGENTS))
 }
 
