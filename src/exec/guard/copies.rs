@@ -2,7 +2,7 @@
 
 use super::files::{self, Identity, Stamp};
 use super::quarantine::{Quarantine, Taken};
-use super::walk::View;
+use super::view::View;
 use rustix::fs::{FileType, Mode};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -8,6 +8,7 @@ mod git;
 mod links;
 mod names;
 mod quarantine;
+mod view;
 mod walk;
 
 use copies::Copies;
@@ -15,7 +16,7 @@ use rustix::fs::FileType;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use walk::View;
+use view::View;
 
 /// Places that are pinned at most.
 const MOST_PINS: usize = 4_096;

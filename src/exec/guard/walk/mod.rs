@@ -1,67 +1,24 @@
 //! One walk through a workspace: which protected places are there, and which files run later. Whatever it holds is hostile: no
 //! link is followed but within the workspace and name by name, nothing is opened but directories, and all of it is bounded.
 
-use super::files::{self, Room, Stamp};
-use super::links;
+mod protected;
+
+use super::files::{self, Room};
 use super::names::{self, CONFIGURATION, Class, HOOK, Nest, POINTER, Part, What};
+use super::view::{Sort, View};
 use rustix::fs::FileType;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Entries that are looked at in one walk.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// Bytes of paths that are remembered, and of names that wait for their turn.
 const MOST_BYTES: usize = 64 << 20;
-
-/// What a walk found.
-#[derive(Debug, Default)]
-pub(super) struct View {
-    /// What has a protected name, by its path.
-    pub(super) places: BTreeMap<PathBuf, Place>,
-    /// What runs later, and every file within a protected directory.
-    pub(super) listed: BTreeMap<PathBuf, Listed>,
-    /// Links that decide what is at a protected place, with what they say.
-    pub(super) links: BTreeMap<PathBuf, (PathBuf, What)>,
-    /// Directories that could not be looked into.
-    pub(super) unreadable: BTreeSet<PathBuf>,
-    /// Whether there was more than is looked at.
-    pub(super) partial: bool,
-}
-
-/// Something with a protected name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) what: What,
-    pub(super) sort: Sort,
-    pub(super) stamp: Stamp,
-    /// Whether it is where that name is protected.
-    pub(super) guarded: bool,
-}
-
-/// How a protected place that is new is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// By what it says.
-    Configuration,
-    /// By what is in it.
-    Hooks,
-    /// It must not be there.
-    Other,
-}
-
-/// A file that runs later.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Listed {
-    pub(super) what: What,
-    pub(super) stamp: Stamp,
-    /// Whether it lies in a protected directory.
-    pub(super) inner: bool,
-}
 
 /// Where the walk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -297,162 +254,6 @@ impl Walk<'_> {
             // It is something else by now.
             Err(_) => {}
         }
-    }
-
-    /// Something at a protected place.
-    fn place(&mut self, dir: &OwnedFd, name: &OsStr, to: To) {
-        let Ok(Some(stamp)) = files::at(dir, name) else { return };
-        let (what, sort) = match to {
-            To::Place(what, sort) => (what, sort),
-            To::Enter(what, _) => (what, Sort::Other),
-        };
-        let old = self.known.is_none_or(|known| known.places.contains_key(&self.path));
-        self.put(Place { what, sort, stamp, guarded: true });
-        match stamp.kind {
-            FileType::Directory if old => self.inner(dir, name, what, 0),
-            FileType::Symlink => self.follow(dir, name, to),
-            _ => {}
-        }
-    }
-
-    /// A protected name where it is not protected.
-    fn elsewhere(&mut self, dir: &OwnedFd, name: &OsStr, what: What) {
-        let Ok(Some(stamp)) = files::at(dir, name) else { return };
-        self.put(Place { what, sort: Sort::Other, stamp, guarded: false });
-        if !stamp.is_directory() {
-            self.list(dir, name, what);
-        }
-    }
-
-    fn put(&mut self, place: Place) {
-        // A link may have led here before.
-        let guarded = self.view.places.get(&self.path).is_some_and(|place| place.guarded);
-        if (place.guarded || !guarded) && self.counted() {
-            self.view.places.insert(self.path.clone(), place);
-        }
-    }
-
-    fn list(&mut self, dir: &OwnedFd, name: &OsStr, what: What) {
-        if let Ok(Some(stamp)) = files::at(dir, name)
-            && self.counted()
-            && !self.view.listed.get(&self.path).is_some_and(|listed| listed.inner)
-        {
-            self.view.listed.insert(self.path.clone(), Listed { what, stamp, inner: false });
-        }
-    }
-
-    fn unreadable(&mut self) {
-        if self.counted() {
-            self.view.unreadable.insert(self.path.clone());
-        }
-    }
-
-    /// Whether there is room to remember the path.
-    fn counted(&mut self) -> bool {
-        let left = self.bytes.checked_sub(self.path.as_os_str().len() + size_of::<Listed>());
-        self.view.partial |= left.is_none();
-        self.bytes = left.unwrap_or(self.bytes);
-        left.is_some()
-    }
-
-    /// Everything within a protected directory, so that it can be said what was changed there.
-    fn inner(&mut self, dir: &OwnedFd, name: &OsStr, what: What, depth: usize) {
-        let dir = match files::directory(dir, name) {
-            Ok(dir) => dir,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.unreadable(),
-            Err(_) => return,
-        };
-        if depth >= files::DEPTH {
-            self.view.partial = true;
-            return;
-        }
-        let Ok(names) = files::names(&dir, self.left) else {
-            self.view.partial = true;
-            return;
-        };
-        self.left -= names.len().min(self.left);
-        for name in names {
-            self.path.push(&name);
-            match files::at(&dir, &name) {
-                Ok(Some(stamp)) if stamp.is_directory() => self.inner(&dir, &name, what, depth + 1),
-                Ok(Some(stamp)) if self.counted() => {
-                    self.view.listed.insert(self.path.clone(), Listed { what, stamp, inner: true });
-                    if stamp.kind == FileType::Symlink {
-                        self.follow(&dir, &name, To::Place(what, Sort::Other));
-                    }
-                }
-                _ => {}
-            }
-            self.path.pop();
-        }
-    }
-
-    /// Follows a link that decides what is at a protected place: what it leads to is as protected as if it stood there.
-    fn follow(&mut self, dir: &OwnedFd, name: &OsStr, to: To) {
-        let (To::Place(what, _) | To::Enter(what, _)) = to;
-        let Ok(text) = files::link(dir, name) else { return };
-        let link = self.path.clone();
-        if !self.expected(&link, &text, what) {
-            return;
-        }
-        let way = links::follow(self.top, &link, &text);
-        for (path, text) in way.links {
-            if !self.expected(&path, &text, what) {
-                // A link that was put in the way: it is what must not be there.
-                if let Ok((dir, name)) = files::parent(self.top, &path)
-                    && let Ok(Some(stamp)) = files::at(&dir, name)
-                {
-                    self.at(path.clone(), |walk| {
-                        walk.put(Place { what, sort: Sort::Other, stamp, guarded: true })
-                    });
-                }
-                return;
-            }
-        }
-        let Some((path, stamp)) = way.end else { return };
-        if !self.followed.insert(path.clone()) {
-            return;
-        }
-        match to {
-            // Who names the whole workspace, or what it lies in, names nothing that could be held.
-            To::Place(..) if link.starts_with(&path) => {}
-            To::Place(what, sort) => self.at(path.clone(), |walk| {
-                let old = walk.known.is_none_or(|known| known.places.contains_key(&path));
-                walk.put(Place { what, sort, stamp, guarded: true });
-                if stamp.is_directory()
-                    && old
-                    && let Ok((dir, name)) = files::parent(walk.top, &path)
-                {
-                    walk.inner(&dir, name, what, 0);
-                }
-            }),
-            To::Enter(_, within) => {
-                if let Ok(dir) = files::below(self.top, &path) {
-                    let depth = path.components().count();
-                    self.at(path, |walk| {
-                        let _ = walk.directory(&dir, within, depth);
-                    });
-                }
-            }
-        }
-    }
-
-    /// Whether a link is followed: it is remembered, or is what was remembered.
-    fn expected(&mut self, link: &Path, text: &Path, what: What) -> bool {
-        match self.known {
-            Some(known) => known.links.get(link).is_some_and(|(before, _)| before == text),
-            None => {
-                self.view.links.insert(link.to_owned(), (text.to_owned(), what));
-                true
-            }
-        }
-    }
-
-    /// Does something at another path.
-    fn at(&mut self, path: PathBuf, what: impl FnOnce(&mut Self)) {
-        let here = std::mem::replace(&mut self.path, path);
-        what(self);
-        self.path = here;
     }
 }
 
