@@ -44,6 +44,7 @@ mod escapes_g;
 mod escapes_h;
 mod events;
 mod exec_launch;
+mod exec_guard;
 mod guest_units;
 mod hostile_list;
 mod kill;
