@@ -1,8 +1,8 @@
 //! From a job to a process behind walls: the one constructor that every native command goes through.
 
-use super::level::Level;
 use super::spec::{Job, Settings};
 use super::{ExecError, guard::Pin};
+use crate::authority::Level;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 

@@ -5,15 +5,14 @@ mod commands;
 mod error;
 mod guard;
 mod launch;
-mod level;
 mod probe;
 mod spec;
 
+pub use crate::authority::Level;
 pub use commands::{Commands, Input, Outcome, Request, Session};
 pub use error::ExecError;
 pub use guard::{Before, Finding, Findings, Pin};
 pub use launch::{Ended, Launcher, Running};
-pub use level::Level;
 pub use probe::{Feature, Found, Machine, Missing};
 pub use spec::{Caller, Job, Most, Place, Settings};
 
