@@ -116,7 +116,7 @@ fn bytes(value: &Value) -> Option<u64> {
 }
 
 /// Bytes as they can be written.
-pub(super) fn in_units(bytes: u64) -> String {
+pub fn in_units(bytes: u64) -> String {
     let fits = UNITS.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     match fits {
         Some((unit, shift)) if *shift > 0 => format!("{} {unit}", bytes >> shift),
