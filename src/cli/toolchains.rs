@@ -51,8 +51,8 @@ pub(super) fn unseen(home: &Path, seen: &[PathBuf]) -> Vec<Toolchain> {
     let written = |below: &str| format!("~/{below}");
     KNOWN
         .iter()
-        .filter(|known| known.sees.first().is_some_and(|first| is_there(&first)))
-        .filter(|known| known.sees.iter().any(|below| is_there(&below) && !is_seen(below)))
+        .filter(|known| known.sees.first().is_some_and(|first| is_there(first)))
+        .filter(|known| known.sees.iter().any(|below| is_there(below) && !is_seen(below)))
         .map(|known| {
             let searched = known.searched.iter().filter_map(|pattern| newest(home, pattern));
             Toolchain {
