@@ -1,7 +1,8 @@
 //! What people can type.
 
 use super::args_cron::CronCommand;
-use super::args_rights::{RightsArguments, capability};
+use super::args_doctor::DoctorArguments;
+use super::args_rights::{RightsArguments, SandboxFlag, capability};
 use super::args_sessions::{AuditArguments, SessionsCommand};
 use super::args_tasks::{ServeArguments, TasksCommand};
 use super::ask::{ChatArguments, TaskArguments};
@@ -106,6 +107,9 @@ pub enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Look at what keeps the program from its work, and what to do about it.
+    #[command(after_help = Exit::help())]
+    Doctor(DoctorArguments),
 }
 
 /// The commands about tools.
@@ -174,6 +178,9 @@ pub struct RunArguments {
     /// As whom, and with what.
     #[command(flatten)]
     pub rights: RightsArguments,
+    /// Whether commands have a sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxFlag,
     /// A component file to take tools from. It holds what --allow grants and nothing else.
     #[arg(long, value_name = "FILE.wasm")]
     pub component: Option<PathBuf>,

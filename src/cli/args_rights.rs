@@ -27,6 +27,16 @@ pub struct RightsArguments {
     pub deny: Vec<Capability>,
 }
 
+/// Whether native commands have a sandbox. It is typed for one process: it is no part of the rights that are kept with a
+/// background run or a job, and no remedy says it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Args)]
+pub struct SandboxFlag {
+    /// Run commands without any sandbox, with everything that your account may do. It holds for this process alone: background
+    /// tasks and jobs have the sandbox all the same.
+    #[arg(long = "dangerously-no-sandbox")]
+    pub none: bool,
+}
+
 impl RightsArguments {
     /// The role's name.
     pub fn role(&self) -> &str {

@@ -1,6 +1,6 @@
 //! What people can type when they want a model to work: for one task, and for a chat.
 
-use super::args_rights::RightsArguments;
+use super::args_rights::{RightsArguments, SandboxFlag};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,6 +62,9 @@ pub struct AskArguments {
     /// As whom, and with what.
     #[command(flatten)]
     pub rights: RightsArguments,
+    /// Whether commands have a sandbox.
+    #[command(flatten)]
+    pub sandbox: SandboxFlag,
     /// Model calls that a turn may take.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,

@@ -6,6 +6,7 @@ use super::background;
 use super::editor::{Editor, Typed};
 use super::exit::Exit;
 use super::ladder::{During, Ladder, Step};
+use super::native;
 use super::open::Stop;
 use super::outcome::Failure;
 use super::paint::{Painter, Text};
@@ -105,7 +106,8 @@ impl Chat {
     async fn go_on(mut self) -> Exit {
         let history = crate::config::private_file(&self.talk.setting.dirs.data.join("history")).ok();
         let color = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        let mut editor = Editor::new(history, color);
+        let mark = if self.talk.unsandboxed() { native::MARK } else { "" };
+        let mut editor = Editor::new(history, color, mark);
         self.greet();
         let (end_jobs, jobs) = tokio::sync::watch::channel(false);
         self.talk.keep_schedule(jobs);
@@ -171,6 +173,9 @@ impl Chat {
 
     fn greet(&self) {
         let talk = &self.talk;
+        if talk.unsandboxed() {
+            self.printer.note(native::UNSANDBOXED);
+        }
         self.printer.note(&format!(
             "{} ({}) as {} in {}; session {}",
             talk.provider.model(),

@@ -5,6 +5,7 @@ use super::exit::Exit;
 use super::open::Stop;
 use super::slash::{Slash, help};
 use super::status::Status;
+use crate::authority::Level;
 use crate::provider::Speaker;
 use crate::session::Kept;
 
@@ -76,6 +77,11 @@ impl Chat {
             session: talk.key.to_string(),
             role: talk.profile.name.clone(),
             workspace: talk.setting.workspace.display().to_string(),
+            sandbox: if talk.unsandboxed() {
+                Level::Unsandboxed.meaning().to_owned()
+            } else {
+                format!("commands run at level {} or higher", talk.setting.native.settings.least)
+            },
             messages: talk.with_session(|session| session.messages().len())?,
             context: self.context,
             window: talk.provider.context_window(),

@@ -2,11 +2,13 @@
 
 use super::args::ConfigCommand;
 use super::exit::Exit;
+use super::native::Native;
 use super::open::{Setting, Stop, dirs};
 use super::printer::Printer;
 use crate::config::{self, Config, Dirs, env};
 use crate::toolbox::nearest;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// A value and where it comes from.
 struct Origin {
@@ -32,6 +34,9 @@ fn look(printer: &Printer, command: ConfigCommand) -> Result<Exit, Stop> {
             if let Some(name) = &config.provider {
                 let chosen = config.choose_provider(Some(name), None);
                 chosen.map_err(|error| Stop(error.to_string(), Exit::Config))?;
+            }
+            for (key, path) in Native::of(&config, &dirs)?.absent {
+                printer.note(&format!("warning: exec.{key}: {} is not there, and left out", path.display()));
             }
             if config.profiles.values().any(|profile| profile.tools.is_some()) {
                 for warning in tools_not_there(&Setting::for_looking()?) {
@@ -149,7 +154,9 @@ fn values(config: &Config, dirs: &Dirs) -> Vec<Origin> {
 
 /// What turns, background runs and jobs may take, key by key.
 fn limits(config: &Config) -> Vec<(&'static str, Value)> {
-    let Config { agent, tasks, cron, .. } = config;
+    let Config { agent, tasks, cron, exec, .. } = config;
+    let paths =
+        |paths: &[PathBuf]| json!(paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>());
     vec![
         ("agent.main_iterations", json!(agent.main_iterations)),
         ("agent.subagent_iterations", json!(agent.subagent_iterations)),
@@ -170,5 +177,18 @@ fn limits(config: &Config) -> Vec<(&'static str, Value)> {
         ("cron.grace_seconds", json!(cron.grace.as_secs())),
         ("cron.timeout_seconds", json!(cron.timeout.as_secs())),
         ("cron.failures", json!(cron.failures)),
+        ("exec.timeout_seconds", json!(exec.timeout.map(|time| time.as_secs()))),
+        ("exec.min_level", exec.least.name().into()),
+        ("exec.read_only", paths(&exec.read_only)),
+        ("exec.read_write", paths(&exec.read_write)),
+        ("exec.path_prepend", paths(&exec.path_prepend)),
+        ("exec.path_append", paths(&exec.path_append)),
+        ("exec.environment", json!(exec.environment)),
+        ("exec.memory", json!(exec.memory)),
+        ("exec.processes", json!(exec.processes)),
+        ("exec.file_size", json!(exec.file_size)),
+        ("exec.descriptors", json!(exec.descriptors)),
+        ("exec.temporary", json!(exec.temporary)),
+        ("exec.processor_seconds", json!(exec.processor.as_secs())),
     ]
 }

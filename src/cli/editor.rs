@@ -34,16 +34,16 @@ pub(super) enum Typed {
 /// Reads lines.
 pub(super) enum Editor {
     /// With everything that a terminal can do.
-    Full(Box<Reedline>, Arc<AtomicBool>),
+    Full(Box<Reedline>, Arc<AtomicBool>, Arrow),
     /// On a terminal that can do no more than print.
-    Plain,
+    Plain(Arrow),
 }
 
 impl Editor {
-    /// One that remembers lines in this file, where there is one.
-    pub(super) fn new(history: Option<PathBuf>, color: bool) -> Self {
+    /// One that remembers lines in this file, where there is one. Each of its prompts begins with the mark.
+    pub(super) fn new(history: Option<PathBuf>, color: bool, mark: &'static str) -> Self {
         if crate::config::dumb_terminal() {
-            return Self::Plain;
+            return Self::Plain(Arrow(mark));
         }
         let stop = Arc::new(AtomicBool::new(false));
         let mut keys = default_emacs_keybindings();
@@ -72,24 +72,25 @@ impl Editor {
         if let Some(history) = history.and_then(|path| FileBackedHistory::with_file(REMEMBERED, path).ok()) {
             line = line.with_history(Box::new(history));
         }
-        Self::Full(Box::new(line), stop)
+        Self::Full(Box::new(line), stop, Arrow(mark))
     }
 
     /// Set to true, it ends the reading that goes on.
     pub(super) fn breaker(&self) -> Option<Arc<AtomicBool>> {
         match self {
-            Self::Full(_, stop) => Some(Arc::clone(stop)),
-            Self::Plain => None,
+            Self::Full(_, stop, _) => Some(Arc::clone(stop)),
+            Self::Plain(_) => None,
         }
     }
 
     /// Reads one line; blocks the thread until then.
     pub(super) fn read(&mut self, printer: super::printer::Printer) -> std::io::Result<Typed> {
-        let Self::Full(line, _) = self else {
-            return plain(printer);
+        let (line, arrow) = match self {
+            Self::Full(line, _, arrow) => (line, arrow),
+            Self::Plain(arrow) => return plain(printer, arrow),
         };
         loop {
-            match line.read_line(&Arrow) {
+            match line.read_line(arrow) {
                 Ok(Signal::Success(text)) => return Ok(Typed::Line(joined(&text))),
                 Ok(Signal::HostCommand(_)) => {
                     let empty = line.current_buffer_contents().is_empty();
@@ -111,10 +112,10 @@ impl Editor {
     }
 }
 
-fn plain(printer: super::printer::Printer) -> std::io::Result<Typed> {
+fn plain(printer: super::printer::Printer, arrow: &Arrow) -> std::io::Result<Typed> {
     let mut all = String::new();
     loop {
-        printer.piece("> ");
+        printer.piece(&arrow.then("> "));
         let mut line = String::new();
         if std::io::stdin().read_line(&mut line)? == 0 {
             return Ok(Typed::End);
@@ -196,7 +197,14 @@ impl Hinter for Hints {
     }
 }
 
-struct Arrow;
+/// What stands before a line, with a mark in front of it where there is something that nobody may forget.
+pub(super) struct Arrow(&'static str);
+
+impl Arrow {
+    fn then(&self, rest: &str) -> String {
+        format!("{}{rest}", self.0)
+    }
+}
 
 impl Prompt for Arrow {
     fn render_prompt_left(&self) -> Cow<'_, str> {
@@ -206,12 +214,12 @@ impl Prompt for Arrow {
         Cow::Borrowed("")
     }
     fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed("> ")
+        Cow::Owned(self.then("> "))
     }
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        Cow::Borrowed(". ")
+        Cow::Owned(self.then(". "))
     }
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        Cow::Owned(format!("(search: {}) ", search.term))
+        Cow::Owned(self.then(&format!("(search: {}) ", search.term)))
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod args_cron;
+mod args_doctor;
 mod args_rights;
 mod args_sessions;
 mod args_tasks;
@@ -14,6 +15,8 @@ mod configuration;
 mod cron;
 mod cron_run;
 mod demo;
+mod doctor;
+mod doctor_sandbox;
 mod editor;
 mod events;
 mod exit;
@@ -22,6 +25,7 @@ mod inspect;
 pub mod ladder;
 mod list;
 mod markdown;
+mod native;
 mod open;
 mod outbox;
 mod outcome;
@@ -39,6 +43,7 @@ mod task;
 mod tasks;
 mod tasks_act;
 mod tasks_show;
+mod toolchains;
 mod turn;
 mod typing;
 mod worker;
@@ -108,6 +113,7 @@ async fn run_command(printer: &Printer, arguments: &Arguments) -> Exit {
         Command::Serve(typed) => serve::run(printer, arguments.voice, *typed).await,
         Command::Audit(typed) => audit::run(printer, typed),
         Command::Config { command } => configuration::run(printer, *command),
+        Command::Doctor(typed) => doctor::run(printer, typed).await,
         Command::CompileComponent { .. } => Exit::Usage,
     }
 }

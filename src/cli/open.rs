@@ -1,6 +1,7 @@
 //! From what was typed to a toolbox and a caller.
 
 use super::exit::Exit;
+use super::native::Native;
 use super::person::Person;
 use super::printer::Printer;
 use crate::agent::{Ground, GroundError};
@@ -22,6 +23,8 @@ pub(super) struct Setting {
     pub(super) config: Arc<Config>,
     pub(super) workspace: PathBuf,
     pub(super) dirs: Dirs,
+    /// What native commands see and may take. Always with the sandbox.
+    pub(super) native: Native,
     directories: Vec<(PathBuf, Access)>,
     state: Vec<PathBuf>,
 }
@@ -56,17 +59,19 @@ impl Setting {
         let state = dirs.places();
         let opened =
             Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
+        let native = Native::of(&config, &dirs)?;
         let (toolbox, config) = (Arc::new(toolbox(opened, &dirs, limits)?), Arc::new(config));
-        Ok(Self { toolbox, config, workspace, dirs, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, native, directories, state })
     }
 
     /// The same for looking at tools, which works anywhere: no directory is opened.
     pub(super) fn for_looking() -> Result<Self, Stop> {
         let (dirs, config) = configured()?;
         let toolbox = Arc::new(toolbox(Opened::default(), &dirs, Limits::default())?);
+        let native = Native::of(&config, &dirs)?;
         let config = Arc::new(config);
         let (workspace, directories, state) = (PathBuf::new(), Vec::new(), dirs.places());
-        Ok(Self { toolbox, config, workspace, dirs, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, native, directories, state })
     }
 
     /// A place with its links resolved, and the directory to hand over for it: one that was named already, itself, or the

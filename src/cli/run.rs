@@ -2,6 +2,7 @@
 
 use super::args::{OutputFormat, RunArguments};
 use super::exit::Exit;
+use super::native;
 use super::open::{Setting, Stop, grant, whole};
 use super::printer::Printer;
 use super::remedy;
@@ -16,6 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) async fn run(printer: &Printer, typed: &RunArguments) -> Exit {
+    if typed.sandbox.none {
+        printer.note(native::UNSANDBOXED);
+    }
     match call(typed).await {
         Ok((setting, reply)) => tell(printer, typed, &setting, &reply),
         Err(stop) => {

@@ -14,6 +14,8 @@ pub struct Status {
     pub role: String,
     /// The workspace.
     pub workspace: String,
+    /// What stands around commands.
+    pub sandbox: String,
     /// Messages that the model is sent.
     pub messages: usize,
     /// Tokens of the last request and reply.
@@ -55,6 +57,7 @@ impl Status {
             format!("model      {}", self.model),
             format!("session    {}, {} messages", self.session, self.messages),
             format!("role       {} in {}", self.role, self.workspace),
+            format!("sandbox    {}", self.sandbox),
             format!("context    {percent} % of {} tokens", self.window.saturating_sub(self.reply)),
             format!(
                 "tokens     {} sent ({cached} % of them cached), {} received; {cost}",

@@ -6,6 +6,7 @@ use super::ask::{Format, TaskArguments};
 use super::background;
 use super::events::Stream;
 use super::exit::Exit;
+use super::native;
 use super::open::Stop;
 use super::outcome::{self, Failure};
 use super::paint::{Painter, Text};
@@ -34,6 +35,9 @@ struct Ran {
 }
 
 pub(super) async fn run(printer: &Printer, voice: Voice, typed: &TaskArguments) -> Exit {
+    if typed.ask.sandbox.none {
+        printer.note(native::UNSANDBOXED);
+    }
     // Whoever pipes the answer on wants it whole; who watches wants to see it come.
     let live = typed.output == Format::Text && std::io::stdout().is_terminal();
     let text = if live { Text::Live } else { Text::AtTheEnd };

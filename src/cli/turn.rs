@@ -101,6 +101,11 @@ impl Talk {
         })
     }
 
+    /// Whether the person took the sandbox away from the commands of this conversation.
+    pub(super) fn unsandboxed(&self) -> bool {
+        self.typed.sandbox.none
+    }
+
     /// The session as it stands now.
     pub(super) fn with_session<T>(&self, look: impl FnOnce(&Session) -> T) -> Result<T, Stop> {
         match &self.memory {

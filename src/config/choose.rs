@@ -74,6 +74,11 @@ impl Known {
     }
 }
 
+/// The variables of the keys of all services that are known.
+pub(super) fn key_variables() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().filter_map(|known| known.key.map(|(key, _)| key.name))
+}
+
 /// What is known of a service of that name.
 pub(super) fn preset(name: &str) -> Option<ProviderConfig> {
     KNOWN.iter().find(|known| known.name == name).map(Known::config)

@@ -94,6 +94,61 @@ pub fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(known.unwrap_or(path))
 }
 
+/// The names in a directory that are text, in no order; none where it cannot be read.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this room looks at the places that people and the configuration name"
+)]
+pub fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Who may look into a directory of this program's own, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// It is not there yet.
+    Absent,
+    /// Only this user can enter it.
+    Private,
+    /// It belongs to somebody else.
+    Foreign,
+    /// Others can enter it, or even change it.
+    Open {
+        /// Its permissions.
+        mode: u32,
+    },
+}
+
+/// How private a directory is.
+///
+/// # Errors
+///
+/// When it cannot be looked at, or is no directory.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this room looks at the directories of this program's own state"
+)]
+pub fn privacy(dir: &Path) -> io::Result<Privacy> {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = match std::fs::metadata(dir) {
+        Ok(about) => about,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Privacy::Absent),
+        Err(error) => return Err(error),
+    };
+    if !about.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let mode = about.mode() & 0o777;
+    Ok(if about.uid() != rustix::process::geteuid().as_raw() {
+        Privacy::Foreign
+    } else if mode & 0o077 != 0 {
+        Privacy::Open { mode }
+    } else {
+        Privacy::Private
+    })
+}
+
 /// Makes a directory, and those above it, that only this user can enter. One that is there is left as it is.
 ///
 /// # Errors

@@ -99,6 +99,29 @@ pub(super) fn secret(name: &str) -> Option<Zeroizing<String>> {
     std::env::var(name).ok().filter(|value| !value.is_empty()).map(Zeroizing::new)
 }
 
+/// The variables of these names that are set, with their values: those that the configuration passes on to commands.
+#[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
+pub fn passed(names: &[String]) -> Vec<(String, OsString)> {
+    names.iter().filter_map(|name| Some((name.clone(), std::env::var_os(name)?))).collect()
+}
+
+/// Whether a variable of this program's environment holds that very text.
+#[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
+pub fn holds(name: &str, text: &OsString) -> bool {
+    !text.is_empty() && std::env::var_os(name).is_some_and(|value| value == *text)
+}
+
+/// Where the person's own commands are looked for.
+#[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
+pub fn search_path() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+/// The person's home directory, where there is one.
+pub fn home() -> Option<PathBuf> {
+    system_dir("HOME")
+}
+
 /// Whether a variable is set that somebody else's file names.
 #[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
 pub(super) fn is_set(name: &str) -> bool {

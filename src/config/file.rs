@@ -1,12 +1,13 @@
 //! The user's `config.toml`.
 
-use super::Dirs;
 use super::agent::{AgentConfig, agent};
 use super::cron::{CronConfig, cron};
+use super::exec::{ExecConfig, exec, no_keys};
 use super::profiles::{ProfileLimits, profile};
 use super::providers::{ProviderConfig, provider};
 use super::read::{Reading, entries, known_keys};
 use super::tasks::{TasksConfig, tasks};
+use super::{Dirs, KeySource};
 use crate::authority::Profile;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The keys of the file itself.
-const KEYS: &[&str] = &["provider", "model", "providers", "agent", "tasks", "cron", "profiles"];
+const KEYS: &[&str] = &["provider", "model", "providers", "agent", "tasks", "cron", "exec", "profiles"];
 
 /// Every table of the file with every key of it. `NAME` stands for a name of the user's own.
 pub const TABLES: &[(&str, &[&str])] = &[
@@ -22,6 +23,7 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("agent", super::agent::KEYS),
     ("tasks", super::tasks::KEYS),
     ("cron", super::cron::KEYS),
+    ("exec", super::exec::KEYS),
     ("providers.NAME", super::providers::KEYS),
     ("providers.NAME.prices", super::providers::PRICES),
     ("profiles.NAME", super::profiles::KEYS),
@@ -42,6 +44,8 @@ pub struct Config {
     pub tasks: TasksConfig,
     /// What scheduled work may take.
     pub cron: CronConfig,
+    /// What native commands see and may take.
+    pub exec: ExecConfig,
     /// Roles of the user's own, each narrowing one of the two.
     pub profiles: BTreeMap<String, Profile>,
     /// What turns as these may take at most, by the same names.
@@ -124,7 +128,33 @@ impl Config {
             config.profiles.insert(name.clone(), profile);
             config.limits.insert(name.clone(), limits);
         }
+        if let Some(value) = table.get("exec") {
+            config.exec = exec(value)?;
+            no_keys(&config.exec, config.key_variables())?;
+        }
         Ok(config)
+    }
+
+    /// The variables that hold keys of model services: of those that are known, and of those that are configured.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let configured = self.key_sources().filter_map(|key| match key {
+            KeySource::Env(name) => Some(name.as_str()),
+            KeySource::File(_) | KeySource::Command(_) => None,
+        });
+        let known = super::choose::key_variables().map(|name| -> &str { name });
+        known.chain(configured)
+    }
+
+    /// The files that hold keys of model services.
+    pub fn key_files(&self) -> impl Iterator<Item = &Path> {
+        self.key_sources().filter_map(|key| match key {
+            KeySource::File(path) => Some(path.as_path()),
+            KeySource::Env(_) | KeySource::Command(_) => None,
+        })
+    }
+
+    fn key_sources(&self) -> impl Iterator<Item = &KeySource> {
+        self.providers.values().filter_map(|provider| provider.key.as_ref())
     }
 
     /// The role, the profile that is built in, or the configured profile of that name.

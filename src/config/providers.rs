@@ -274,7 +274,7 @@ fn key(value: &Value) -> Result<KeySource, String> {
     }
 }
 
-fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.is_empty()
         && name.len() <= 100

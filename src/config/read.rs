@@ -72,6 +72,13 @@ impl<'t> Reading<'t> {
         self.get(key, &what, |value| length(value).filter(|time| bounds.contains(time)))
     }
 
+    /// Bytes as a whole number, or such as "2 GiB", within bounds, which an error names.
+    pub(super) fn bytes_within(self, key: &str, bounds: RangeInclusive<u64>) -> Result<Option<u64>, String> {
+        let [least, most] = [bounds.start(), bounds.end()].map(|bound| in_units(*bound));
+        let what = format!("bytes from {least} to {most}, such as 1048576, \"512 MiB\" or \"2 GiB\"");
+        self.get(key, &what, |value| bytes(value).filter(|bytes| bounds.contains(bytes)))
+    }
+
     fn get<T>(
         self,
         key: &str,
@@ -90,6 +97,30 @@ fn length(value: &Value) -> Option<Duration> {
         Value::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
         Value::String(text) => time(text),
         _ => None,
+    }
+}
+
+/// The units that bytes are written in, the largest first.
+const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+
+fn bytes(value: &Value) -> Option<u64> {
+    let text = match value {
+        Value::Integer(bytes) => return u64::try_from(*bytes).ok(),
+        Value::String(text) => text.trim(),
+        _ => return None,
+    };
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.get(digits.len()..)?;
+    let (_, shift) = UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name))?;
+    digits.trim_end().parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Bytes as they can be written.
+pub fn in_units(bytes: u64) -> String {
+    let fits = UNITS.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    match fits {
+        Some((unit, shift)) if *shift > 0 => format!("{} {unit}", bytes >> shift),
+        _ => bytes.to_string(),
     }
 }
 

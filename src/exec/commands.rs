@@ -3,9 +3,9 @@
 use super::ExecError;
 use super::guard::Findings;
 use super::launch::Launcher;
-use super::level::Level;
 use super::probe::{Feature, Machine};
 use super::spec::{Caller, Settings};
+use crate::authority::Level;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Why a command did not run.
 
-use super::level::Level;
+use crate::authority::Level;
 use std::path::PathBuf;
 
 /// A command that was not run, or a session that is not there. No part of the command has run.

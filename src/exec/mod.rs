@@ -1,6 +1,7 @@
 //! Starting processes: the one room that does. There are two kinds: this program itself, and native commands, each behind the
 //! walls of an operating system's sandbox.
 
+mod causes;
 mod commands;
 mod error;
 mod groups;
@@ -8,18 +9,21 @@ mod guard;
 mod inside;
 mod launch;
 mod launcher;
-mod level;
+mod mounts;
+mod places;
 mod probe;
 mod spec;
 mod watch;
 mod wire;
 
+pub use crate::authority::Level;
+pub use causes::Facts;
 pub use commands::{Commands, Input, Outcome, Request, Session};
 pub use error::ExecError;
 pub use guard::{Before, Finding, Findings, Pin};
 pub use launch::{Ended, Launcher, Running};
 pub use launcher::{LAUNCHER, launcher};
-pub use level::Level;
+pub use places::{Identity, refuse, refuse_secrets, refuse_state, refuse_state_opened};
 pub use probe::{Feature, Found, Machine, Missing};
 pub use spec::{Caller, Job, Most, Place, Settings};
 

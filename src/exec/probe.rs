@@ -1,6 +1,6 @@
 //! What this machine can do for a sandbox, tried out: each feature with the error and its cause where it is missing.
 
-use super::level::Level;
+use crate::authority::Level;
 use serde::{Deserialize, Serialize};
 
 /// One thing that the sandbox is made of.

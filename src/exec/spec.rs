@@ -1,7 +1,7 @@
 //! What a command is given, as types. Nothing here is a command line of another program, and nothing is looked up by name
 //! that the command could have changed meanwhile.
 
-use crate::authority::Access;
+use crate::authority::{Access, Level};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Time of a command where it names none; `None` is without end, which a call never has.
     pub timeout: Option<Duration>,
     /// The lowest level at which a command runs.
-    pub least: super::Level,
+    pub least: Level,
     /// Directories beside the workspace.
     pub places: Vec<Place>,
     /// Variables that are passed on, by name, with their value.

@@ -239,8 +239,10 @@ fn every_key_is_documented_and_every_documented_key_is_understood() {
         let parsed = Config::parse(&text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
         // The example says something: it is not what a file without the key says.
         let without = Config::parse(&text.replacen(&format!("{key} = {example}\n"), "", 1));
-        let is_default =
-            matches!(key.as_str(), "providers" | "agent" | "tasks" | "cron" | "profiles" | "plain_http");
+        let is_default = matches!(
+            key.as_str(),
+            "providers" | "agent" | "tasks" | "cron" | "exec" | "profiles" | "plain_http"
+        );
         assert!(is_default || without.as_ref() != Ok(&parsed), "{text} changes nothing");
     }
 }
@@ -249,11 +251,14 @@ fn every_key_is_documented_and_every_documented_key_is_understood() {
 fn the_example_in_the_documentation_is_understood() {
     let blocks: Vec<&str> =
         DOC.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(!blocks.is_empty());
-    for block in blocks {
-        let config = Config::parse(block).unwrap();
-        assert_eq!(config.choose_provider(None, None).unwrap().name, "work");
-        assert_eq!(config.providers["ollama"].base_url.as_deref(), Some("http://localhost:11434/v1"));
+    let (first, others) = blocks.split_first().unwrap();
+    let config = Config::parse(first).unwrap();
+    assert_eq!(config.choose_provider(None, None).unwrap().name, "work");
+    assert_eq!(config.providers["ollama"].base_url.as_deref(), Some("http://localhost:11434/v1"));
+    // The others show a table each.
+    for block in others {
+        let config = Config::parse(block).unwrap_or_else(|problem| panic!("{block}: {problem}"));
+        assert_ne!(config, Config::default(), "{block}");
     }
 }
 
