@@ -11,6 +11,15 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+/// Ends the other thread however this one ends.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A directory of the workspace, without following links: what disturbs others must not be led out itself.
 fn inside(y: &Yard, path: &str) -> Option<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -61,6 +70,7 @@ fn nothing_outside_is_touched_while_directories_are_swapped_for_links() {
     kept.keep_copies(&y.workspace).unwrap();
     let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 for (dir, name, link) in [
@@ -93,12 +103,41 @@ fn nothing_outside_is_touched_while_directories_are_swapped_for_links() {
                 }
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(Snapshot::of(&outside, Path::new("/nowhere")) == was, "something outside was changed");
     assert!(done.load(Ordering::Relaxed) > 100, "there was a race at all");
     assert!(y.quarantine().exists(), "something was moved at all");
     assert!(!holds(&y.quarantine(), "OUTSIDE"), "something outside was read");
+}
+
+#[test]
+fn a_file_that_is_swapped_for_a_link_is_not_read_through_it() {
+    let y = Yard::new();
+    fs::write(y.outside().join("secret"), "OUTSIDE").unwrap();
+    y.write("AGENTS.md", "inside");
+    symlink(y.outside().join("secret"), y.at("link")).unwrap();
+    let shown = |text: &str| {
+        let bytes = format!("{:?}", text.as_bytes());
+        bytes.trim_matches(['[', ']']).to_owned()
+    };
+    let (stop, mut read) = (AtomicBool::new(false), 0);
+    std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                exchange(&y, "", "AGENTS.md", "link");
+            }
+        });
+        for _ in 0..3_000 {
+            let mut before = y.look();
+            // Where it is swapped meanwhile, that is an error or a link.
+            let _ = before.keep_copies(&y.workspace);
+            let kept = format!("{before:?}");
+            assert!(!kept.contains(&shown("OUTSIDE")), "{kept}");
+            read += usize::from(kept.contains(&shown("inside")));
+        }
+    });
+    assert!(read > 0, "it was read where it was itself");
 }
 
 fn holds(dir: &Path, text: &str) -> bool {
