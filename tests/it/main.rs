@@ -39,6 +39,7 @@ mod context;
 mod cron;
 mod directing;
 mod docs;
+mod doctor;
 mod escapes_a;
 mod escapes_g;
 mod escapes_h;
