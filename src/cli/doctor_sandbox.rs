@@ -263,3 +263,88 @@ fn feature_json(found: &Found) -> Value {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Dirs};
+    use crate::exec::{Facts, Feature};
+
+    /// A machine with everything but these, under a configuration.
+    fn report(without: &[(Feature, i32)], configured: &str) -> Report {
+        let home = std::env::temp_dir().join("ringfence-no-such-home");
+        let dirs = Dirs { config: home.join("config"), data: home.join("data"), cache: home.join("cache") };
+        let Ok(config) = Config::parse(configured) else { panic!("{configured}") };
+        let Ok(native) = Native::of(&config, &dirs) else { panic!("{configured}") };
+        let features = Feature::ALL.into_iter().map(|feature| {
+            let missing = without.iter().find(|(missing, _)| *missing == feature);
+            let state = match missing {
+                Some((_, errno)) => Err(Facts::default().missing(feature, "a-step", *errno)),
+                None => Ok("as it should be".to_owned()),
+            };
+            Found { feature, state }
+        });
+        let machine = Machine { kernel: "6.18.1".to_owned(), features: features.collect() };
+        Report { machine, native, file: dirs.config.join("config.toml") }
+    }
+
+    #[test]
+    fn each_level_is_told_and_the_least_decides() {
+        use Feature::{ControlGroup, Landlock, Namespaces, Seccomp, UserNamespace};
+        let cases: [(&[Feature], Option<Level>); 6] = [
+            (&[], Some(Level::Full)),
+            (&[ControlGroup], Some(Level::NoCgroup)),
+            (&[Landlock], Some(Level::NoLandlock)),
+            (&[UserNamespace], Some(Level::NoUserns)),
+            (&[UserNamespace, Namespaces], Some(Level::Landlock)),
+            (&[Seccomp], None),
+        ];
+        for (without, level) in cases {
+            for least in Level::ALL.into_iter().filter(|least| *least != Level::Unsandboxed) {
+                let without: Vec<_> = without.iter().map(|feature| (*feature, 1)).collect();
+                let report = report(&without, &format!("[exec]\nmin_level = \"{least}\"\n"));
+                let runs = level.is_some_and(|level| level >= least);
+                assert_eq!(report.runs(), runs, "{level:?} {least}");
+                let lines = report.lines().join("\n");
+                assert_eq!(lines.contains("commands do not run"), !runs, "{lines}");
+                assert_eq!(report.json()["runs"], runs);
+                assert_eq!(report.json()["level"].as_str(), level.map(Level::name));
+                assert!(lines.contains(level.map_or("no sandbox can be set up", Level::meaning)), "{lines}");
+                // What would allow it is told where something would.
+                let lower = level.filter(|level| *level < least);
+                let remedy = lower.map(|level| format!("    min_level = \"{level}\""));
+                assert_eq!(lines.contains("to allow it all the same"), remedy.is_some());
+                if let Some(remedy) = remedy {
+                    assert!(lines.contains(&remedy), "{lines}");
+                    assert!(Config::parse(&format!("[exec]\n{remedy}\n")).is_ok());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_missing_has_its_error_its_cause_and_its_fix() {
+        let report = report(&[(Feature::Landlock, libc::EOPNOTSUPP), (Feature::ControlGroup, 13)], "");
+        let lines = report.lines().join("\n");
+        for part in [
+            "landlock          no, EOPNOTSUPP at a-step",
+            "cause: this kernel has Landlock, and it was not enabled",
+            "fix:   add lsm=landlock",
+            "control-group     no, EACCES at a-step",
+            "seccomp           yes, as it should be",
+            "memory",
+            "/usr: read-only",
+        ] {
+            assert!(lines.contains(part), "{part}\nis not in\n{lines}");
+        }
+        let json = report.json();
+        let landlock =
+            json["features"].as_array().and_then(|all| all.iter().find(|one| one["name"] == "landlock"));
+        let Some(landlock) = landlock else { panic!("{json}") };
+        assert_eq!(
+            (landlock["present"].as_bool(), landlock["error"].as_str()),
+            (Some(false), Some("EOPNOTSUPP"))
+        );
+        assert!(landlock["fix"].as_str().is_some_and(|fix| fix.contains("lsm=")), "{landlock}");
+    }
+}

@@ -66,6 +66,8 @@ impl Native {
             places,
             environment: passed(config)?,
             path: (before, after),
+            searched: env::search_path(),
+            zone: env::zone(),
             most: most(exec),
             home,
             state,

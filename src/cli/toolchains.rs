@@ -51,7 +51,7 @@ pub(super) fn unseen(home: &Path, seen: &[PathBuf]) -> Vec<Toolchain> {
     let written = |below: &str| format!("~/{below}");
     KNOWN
         .iter()
-        .filter(|known| known.sees.first().is_some_and(|first| is_there(first)))
+        .filter(|known| known.sees.first().is_some_and(&is_there))
         .filter(|known| known.sees.iter().any(|below| is_there(below) && !is_seen(below)))
         .map(|known| {
             let searched = known.searched.iter().filter_map(|pattern| newest(home, pattern));
@@ -104,4 +104,52 @@ pub(super) fn lines(
         list("read_only", read_only, toolchains.iter().flat_map(|chain| &chain.sees).collect()),
         list("path_prepend", prepend, toolchains.iter().flat_map(|chain| &chain.searched).collect()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, create_private_dir};
+
+    fn home(dirs: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let Ok(temp) = tempfile::tempdir() else { panic!("no directory for a test") };
+        let Ok(home) = config::canonical(temp.path()) else { panic!("{temp:?}") };
+        for dir in dirs {
+            assert!(create_private_dir(&home.join(dir)).is_ok());
+        }
+        (temp, home)
+    }
+
+    #[test]
+    fn what_is_found_comes_with_lines_that_make_it_visible() {
+        let (_temp, home) = home(&[
+            ".cargo/bin",
+            ".rustup/toolchains",
+            ".nvm/versions/node/v9.11.2/bin",
+            ".nvm/versions/node/v20.1.0/bin",
+            ".nvm/versions/node/v22.0.0",
+        ]);
+        let found = unseen(&home, &[]);
+        assert_eq!(found.iter().map(|chain| chain.name).collect::<Vec<_>>(), ["Rust", "Node of nvm"]);
+        let [read_only, prepend] = lines(&found, &[PathBuf::from("/srv/x"), home.join("own")], &[], &home);
+        assert_eq!(
+            read_only,
+            "read_only = [\"/srv/x\", \"~/own\", \"~/.cargo/bin\", \"~/.rustup\", \"~/.nvm/versions\"]"
+        );
+        assert_eq!(prepend, "path_prepend = [\"~/.cargo/bin\", \"~/.nvm/versions/node/v20.1.0/bin\"]");
+        assert!(Config::parse(&format!("[exec]\n{read_only}\n{prepend}\n")).is_ok());
+    }
+
+    #[test]
+    fn what_is_seen_is_not_told_and_what_is_seen_in_part_is() {
+        let (_temp, home) = home(&[".cargo/bin", ".rustup", ".pyenv/bin"]);
+        let seen = |dirs: &[&str]| -> Vec<&str> {
+            let dirs: Vec<PathBuf> = dirs.iter().map(|dir| home.join(dir)).collect();
+            unseen(&home, &dirs).iter().map(|chain| chain.name).collect()
+        };
+        assert_eq!(seen(&[]), ["Rust", "pyenv"]);
+        assert_eq!(seen(&[".cargo/bin"]), ["Rust", "pyenv"]);
+        assert_eq!(seen(&[".cargo", ".rustup"]), ["pyenv"]);
+        assert_eq!(seen(&[".cargo/bin", ".rustup", ".pyenv"]), Vec::<&str>::new());
+    }
 }

@@ -122,6 +122,12 @@ pub fn home() -> Option<PathBuf> {
     system_dir("HOME")
 }
 
+/// The person's time zone, where a variable says it.
+#[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
+pub fn zone() -> Option<OsString> {
+    std::env::var_os("TZ").filter(|zone| !zone.is_empty())
+}
+
 /// Whether a variable is set that somebody else's file names.
 #[expect(clippy::disallowed_methods, reason = "this room reads the environment")]
 pub(super) fn is_set(name: &str) -> bool {

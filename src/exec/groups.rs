@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What the names of groups begin with; the number of this process and one of the command follow.
 const PREFIX: &str = "ringfence-";
 
+/// Counts the groups of this process, whoever makes them.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 /// Where groups can be made.
 #[derive(Debug)]
 pub(super) struct Groups {
     place: Place,
-    next: AtomicU64,
     /// Groups that were not empty yet when they were to go.
     left: Mutex<Vec<PathBuf>>,
 }
@@ -51,7 +53,7 @@ impl Groups {
             Some(place) => place,
             None => two(&mounts, &own)?,
         };
-        let groups = Self { place, next: AtomicU64::new(0), left: Mutex::default() };
+        let groups = Self { place, left: Mutex::default() };
         groups.sweep();
         // Only a group that was made shows that one can be.
         let trial = Arc::new(groups);
@@ -75,7 +77,7 @@ impl Groups {
     /// When the system makes none.
     pub(super) fn make(groups: &Arc<Self>, most: &Most) -> io::Result<Group> {
         groups.clear();
-        let number = groups.next.fetch_add(1, Ordering::Relaxed);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         // The first process of a command counts, and so does what it becomes the parent of for a moment.
         let processes = u64::from(most.processes).saturating_add(2).to_string();

@@ -49,25 +49,28 @@ pub struct Running {
     socket: AsyncFd<OwnedFd>,
     handle: AsyncFd<OwnedFd>,
     group: Option<Group>,
+    /// What its first process told of the end; `None` within when it told nothing.
+    told: Option<Option<Ending>>,
     ended: Option<Ended>,
 }
 
 impl Running {
-    /// Waits for the end of its first process; what it started is ended with it.
+    /// Waits for the end of its first process; what it started is ended with it. It can be dropped and asked for again.
     pub async fn wait(&mut self) -> Ended {
         if let Some(ended) = self.ended {
             return ended;
         }
-        let report = loop {
+        while self.told.is_none() {
             match hear(&self.socket).await {
-                Ok(Some((Report::Ended(ending), _))) => break Some(ending),
+                Ok(Some((Report::Ended(ending), _))) => self.told = Some(Some(ending)),
                 Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break None,
+                Ok(None) | Err(_) => {
+                    self.told = Some(None);
+                    self.kill();
+                }
             }
-        };
-        if report.is_none() {
-            self.kill();
         }
+        let report = self.told.flatten();
         // Readable once the first process is gone, and with it everything in its namespace.
         let _ = self.handle.readable().await;
         let short = self.group.as_ref().is_some_and(Group::ran_out);
@@ -142,6 +145,20 @@ impl Launcher {
     #[must_use]
     pub fn masking(self, masked: &[Feature]) -> Self {
         Self { masked: masked.to_vec(), found: OnceCell::new(), ..self }
+    }
+
+    /// Another one, on a machine without these features.
+    pub(super) fn anew(&self, masked: &[Feature]) -> Self {
+        Self::new(self.program.clone()).masking(masked)
+    }
+
+    /// Which walls would stand around a command.
+    ///
+    /// # Errors
+    ///
+    /// When none would that is allowed.
+    pub async fn level(&self, settings: &Settings) -> Result<Level, ExecError> {
+        level(settings, &self.found().await?.0)
     }
 
     /// What this machine can do. It is tried out once.
@@ -306,7 +323,7 @@ impl Starting {
         };
         let handle = super::watch::readable(handle).map_err(|error| setup("handle", &error))?;
         let Self { socket, group, level, .. } = self;
-        Ok(Running { level, stdout, stderr, stdin, socket, handle, group, ended: None })
+        Ok(Running { level, stdout, stderr, stdin, socket, handle, group, told: None, ended: None })
     }
 }
 

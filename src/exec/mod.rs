@@ -3,13 +3,16 @@
 
 mod causes;
 mod commands;
+mod drive;
 mod error;
 mod groups;
 mod guard;
 mod inside;
+mod job;
 mod launch;
 mod launcher;
 mod mounts;
+mod output;
 mod places;
 mod probe;
 mod spec;
@@ -23,6 +26,7 @@ pub use error::ExecError;
 pub use guard::{Before, Finding, Findings, Pin};
 pub use launch::{Ended, Launcher, Running};
 pub use launcher::{LAUNCHER, launcher};
+pub use output::{Stream, Taken};
 pub use places::{Identity, refuse, refuse_secrets, refuse_state, refuse_state_opened};
 pub use probe::{Feature, Found, Machine, Missing};
 pub use spec::{Caller, Job, Most, Place, Settings};

@@ -59,6 +59,10 @@ pub struct Settings {
     pub environment: Vec<(String, OsString)>,
     /// Directories in front of `PATH`, and behind it.
     pub path: (Vec<PathBuf>, Vec<PathBuf>),
+    /// The person's own path for programs; what of it is in the view is searched.
+    pub searched: Vec<PathBuf>,
+    /// The person's own time zone, as `TZ` has it.
+    pub zone: Option<OsString>,
     /// What a command may take.
     pub most: Most,
     /// The person's home directory: what a command has there is empty and its own.

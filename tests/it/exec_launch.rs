@@ -17,6 +17,8 @@ pub fn settings(quarantine: &Path) -> Settings {
         environment: Vec::new(),
         path: (Vec::new(), Vec::new()),
         most: Most::default(),
+        searched: Vec::new(),
+        zone: None,
         home: Some(PathBuf::from("/root")),
         state: Vec::new(),
         quarantine: quarantine.to_owned(),
