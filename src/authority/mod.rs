@@ -15,7 +15,7 @@ mod text;
 
 pub use capability::{Capability, CapabilitySet};
 pub use denial::{Denial, DenialKind, Remedy};
-pub use directing::{DIRECTORIES, INSTRUCTIONS, SKILL, SKILLS};
+pub use directing::{DIRECTORIES, INSTRUCTIONS, SKILL, SKILLS, folded};
 pub use directories::{Access, Directories};
 pub(crate) use effective::missing;
 pub use effective::{Ceiling, Effective, Flags, Grant};

@@ -59,6 +59,10 @@ use std::ffi::OsString;
 
 /// Runs the program with these arguments, the program's name first; what it ends with.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|task| task == crate::exec::LAUNCHER) && arguments.len() == 2 {
+        return if crate::exec::launcher() == 0 { Exit::Done } else { Exit::Failed };
+    }
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => return printer::usage(&error),

@@ -143,7 +143,7 @@ impl Commands {
     ///
     /// When that cannot even be tried.
     pub async fn machine(&self) -> Result<Machine, ExecError> {
-        Err(ExecError::Unavailable("not yet".to_owned()))
+        self.launcher.machine().await.cloned()
     }
 
     /// What the user configured.

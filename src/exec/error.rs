@@ -35,6 +35,9 @@ pub enum ExecError {
         /// Why.
         problem: String,
     },
+    /// The workspace changed while the sandbox was set up; another try may do.
+    #[error("the workspace changed while the sandbox was set up: {0}")]
+    Changed(String),
     /// A place that no command is given.
     #[error("{path}: {problem}", path = path.display())]
     Place {

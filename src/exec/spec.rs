@@ -71,6 +71,22 @@ pub struct Settings {
     pub unsandboxed: bool,
 }
 
+impl Settings {
+    /// The home directory of a command that sees these places: the person's path, so that what is configured below it is where
+    /// it belongs, unless that would hide a place or lie in the system.
+    pub fn home_within(&self, places: &[Place]) -> PathBuf {
+        const SYSTEM: [&str; 8] = ["/usr", "/etc", "/proc", "/dev", "/sys", "/bin", "/lib", "/run"];
+        let own = PathBuf::from("/home/agent");
+        let Some(home) =
+            self.home.as_ref().filter(|home| home.is_absolute() && home.components().count() > 1)
+        else {
+            return own;
+        };
+        let taken = places.iter().any(|place| home.starts_with(&place.path));
+        if taken || SYSTEM.iter().any(|system| home.starts_with(system)) { own } else { home.clone() }
+    }
+}
+
 /// Who asks for a command, and what of the file system it may have: its caller's rights, not the tool's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {

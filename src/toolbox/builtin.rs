@@ -27,12 +27,24 @@ pub(super) fn grant(tool: &str) -> Grant {
         "spawn" => only(Capability::Spawn),
         "tasks" => only(Capability::Tasks),
         "cron" => only(Capability::Cron),
+        "exec" | "exec_session" | "list_exec_sessions" => only(Capability::Exec),
         _ => Rights::none(),
     })
 }
 
-/// The time of a call for a built-in tool that waits for other agents: the longest wait that the host allows, and a little to
-/// tell of it. Nothing of its other limits is different.
+/// The time of a call for a built-in tool that waits for other agents or for a command: the longest wait that the host allows,
+/// and a little to tell of it. Nothing of its other limits is different.
 pub(super) fn clock(tool: &str) -> Option<Duration> {
-    matches!(tool, "spawn" | "tasks").then_some(Duration::from_secs(310))
+    let seconds = match tool {
+        "spawn" | "tasks" => 310,
+        "exec" => 610,
+        "exec_session" => 130,
+        _ => return None,
+    };
+    Some(Duration::from_secs(seconds))
+}
+
+/// Whether a built-in tool changes nothing although it holds more than files: it lists what is there.
+pub(super) fn lists(tool: &str) -> bool {
+    tool == "list_exec_sessions"
 }

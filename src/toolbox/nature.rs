@@ -3,20 +3,23 @@
 use super::agent::Agent;
 use super::outside::Held;
 use super::package::Origin;
-use super::{Definition, Toolbox, arguments};
+use super::{Definition, Toolbox, arguments, builtin};
 use crate::authority::{Access, Capability, CapabilitySet, Directories, Effective};
 use serde_json::Value;
 use std::path::PathBuf;
 
 impl Toolbox {
-    /// Whether a tool can do nothing but read files when this agent calls it: it holds directories read-only and nothing
-    /// else. Such calls do not get in each other's way.
+    /// Whether a tool can do nothing but read when this agent calls it: it holds directories read-only and nothing else, or
+    /// it is a built-in that lists what is there. Such calls do not get in each other's way.
     pub fn only_reads(&self, agent: &Agent, tool: &str) -> bool {
-        self.find(tool).is_some_and(|(package, _)| only_reads(&agent.effective(&package.grant)))
+        self.find(tool).is_some_and(|(package, _)| {
+            let lists = package.origin == Origin::BuiltIn && builtin::lists(tool);
+            lists || only_reads(&agent.effective(&package.grant))
+        })
     }
 
-    /// Whether a tool only looks something up: it only reads, or it is a built-in that fetches from the network and
-    /// nothing else.
+    /// Whether a tool only looks something up: it only reads files, or it is a built-in that fetches from the network and
+    /// nothing else. What commands still run is none: they end by themselves, and asking again is how one learns of it.
     pub fn looks_up(&self, agent: &Agent, tool: &str) -> bool {
         self.find(tool).is_some_and(|(package, _)| {
             let effective = agent.effective(&package.grant);

@@ -9,11 +9,15 @@ use ringfence::authority::{Profile, Role};
 use std::os::unix::fs::symlink;
 
 fn prompt(w: &World, role: Role, instructions: Option<&Instructions>) -> String {
+    prompt_as(w, Profile::plain(role), instructions)
+}
+
+fn prompt_as(w: &World, profile: Profile, instructions: Option<&Instructions>) -> String {
     let toolbox = w.toolbox().read().unwrap();
     let now = "2026-03-01T09:30:00[Europe/Berlin]".parse::<jiff::Zoned>().unwrap();
     system(&Setup {
         toolbox: &toolbox,
-        caller: &w.agent(Profile::plain(role)),
+        caller: &w.agent(profile),
         workspace: w.root(),
         instructions,
         skills: &Skills::default(),
@@ -68,6 +72,18 @@ fn a_run_that_may_only_read_says_so() {
     let w = World::new().read_only();
     assert!(prompt(&w, Role::Main, None).contains("Files can be read, not changed."));
     assert!(!prompt(&World::new(), Role::Main, None).contains("Files can be read, not changed."));
+}
+
+#[test]
+fn commands_are_spoken_of_where_they_can_be_run() {
+    let w = World::new();
+    let without = Profile { tools: Some(vec!["read_file".to_owned()]), ..Profile::plain(Role::Main) };
+    for (profile, spoken) in
+        [(Profile::plain(Role::Main), true), (Profile::plain(Role::Subagent), true), (without, false)]
+    {
+        let text = prompt_as(&w, profile, None);
+        assert_eq!(text.contains("- Commands are for"), spoken, "{text}");
+    }
 }
 
 #[test]

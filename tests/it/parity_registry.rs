@@ -492,7 +492,7 @@ fn whatever_is_sent_fits_or_is_refused() {
         .iter()
         .map(definition)
         .partition(|definition| jsonschema::options().build(&definition.input_schema).is_ok());
-    assert_eq!((good.len(), bad.len()), (18, 1));
+    assert_eq!((good.len(), bad.len()), (21, 1));
     for definition in &bad {
         assert!(prepare(definition, "{}").is_err());
     }
@@ -533,7 +533,7 @@ fn what_was_prepared_once_stays_as_it_is() {
         .filter(|schema| schema["additionalProperties"] == json!(false))
         .map(definition)
         .collect();
-    assert_eq!(strict.len(), 11, "the built-in tools");
+    assert_eq!(strict.len(), 14, "the built-in tools");
     let valid = [
         json!({ "path": "a", "offset": "3", "force": "yes" }),
         json!({ "path": 5, "content": true }),

@@ -1,11 +1,12 @@
-//! The clock of calls that wait for other agents: longer than the ordinary one for the two built-in tools that do, and for
-//! nothing else.
+//! The clock of calls that wait for other agents or for a command: longer than the ordinary one for the built-in tools that do,
+//! and for nothing else.
 
 use crate::support::{self, World};
 use crate::tool_tasks::summary;
 use ringfence::authority::{Flags, Profile, Rights, Role};
 use ringfence::sandbox::ports::{
-    Accepted, Answer, Courier, Execution, Finished, MainPorts, Outgoing, Receipt, Request, Spawner, Summary,
+    Accepted, Answer, Command, Courier, Execution, Executor, Finished, Input, MainPorts, Outcome as Stands,
+    Outgoing, Receipt, Request, Session, SharedPorts, Spawner, Summary,
 };
 use ringfence::sandbox::{CallError, LimitKind};
 use ringfence::toolbox::{Agent, Outcome, Ports, text_of};
@@ -17,8 +18,8 @@ use tokio::sync::Notify;
 /// The ordinary time of a call here: longer than the machine needs for one that does not wait.
 const ORDINARY: Duration = Duration::from_secs(1);
 
-/// A spawner that does not answer until it is told to, and says when it is asked and when its answer is given up; and a
-/// courier that never answers.
+/// A spawner and an executor that do not answer until they are told to, and say when they are asked and when an answer is given
+/// up; and a courier that never answers.
 #[derive(Debug, Default, Clone)]
 struct Slow(Arc<Signals>);
 
@@ -79,8 +80,34 @@ impl Spawner for Slow {
     }
 }
 
+impl Executor for Slow {
+    fn run(&self, _: Command) -> Answer<'_, Stands> {
+        self.later(ended())
+    }
+    fn interact(&self, _: Input) -> Answer<'_, Stands> {
+        self.later(ended())
+    }
+    fn sessions(&self) -> Answer<'_, Vec<Session>> {
+        self.later(Vec::new())
+    }
+}
+
+fn ended() -> Stands {
+    Stands {
+        session: None,
+        exit_code: Some(0),
+        stdout: "at last".into(),
+        stderr: String::new(),
+        dropped: 0,
+        elapsed_ms: 1,
+        timed_out: false,
+        sandbox_level: "full".into(),
+    }
+}
+
 fn slow_agent(w: &World, slow: &Slow) -> Agent {
     let ports = MainPorts {
+        shared: SharedPorts { executor: Arc::new(slow.clone()) },
         courier: Arc::new(slow.clone()),
         spawner: Arc::new(slow.clone()),
         ..w.ports().main_ports()
@@ -90,10 +117,12 @@ fn slow_agent(w: &World, slow: &Slow) -> Agent {
 }
 
 /// The calls that may wait, and what each gives in the end.
-fn waiting_calls() -> [(&'static str, String, &'static str); 2] {
+fn waiting_calls() -> [(&'static str, String, &'static str); 4] {
     [
         ("spawn", json!({ "task": "x", "wait": true }).to_string(), "at last"),
         ("tasks", json!({ "action": "wait", "id": "a1b2c3d4" }).to_string(), "succeeded"),
+        ("exec", json!({ "command": "make" }).to_string(), "at last"),
+        ("exec_session", json!({ "session_id": "0123456789ab" }).to_string(), "at last"),
     ]
 }
 
@@ -106,7 +135,12 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn a_wait_outlasts_the_ordinary_time_of_a_call_and_no_other_tool_does() {
     let w = World::new().with_timeout(ORDINARY);
     // Compiled before anything is waited for.
-    for (tool, arguments) in [("spawn", json!({ "task": "x" })), ("tasks", json!({ "action": "list" }))] {
+    for (tool, arguments) in [
+        ("spawn", json!({ "task": "x" })),
+        ("tasks", json!({ "action": "list" })),
+        ("exec", json!({ "command": "x" })),
+        ("exec_session", json!({ "session_id": "0123456789ab" })),
+    ] {
         w.call(tool, arguments).text();
     }
     for (tool, arguments, said) in waiting_calls() {
@@ -143,7 +177,7 @@ fn a_wait_that_nobody_waits_for_leaves_its_port_at_once() {
                 () = slow.0.asked.notified() => {}
                 reply = toolbox.call(&agent, tool, &arguments) => panic!("{tool}: {reply:?}"),
             }
-            // Without it the port would be held for 310 seconds, and the test with it.
+            // Without it the port would be held for minutes, and the test with it.
             slow.0.dropped.notified().await;
         });
     }

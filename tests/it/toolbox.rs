@@ -20,13 +20,16 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 /// Every built-in tool, and the least that it needs.
-const BUILT_IN: [(&str, Capability, Option<Access>); 11] = [
+const BUILT_IN: [(&str, Capability, Option<Access>); 14] = [
     ("apply_patch", Capability::Files, Some(Access::ReadWrite)),
     ("cron", Capability::Cron, None),
     ("edit_file", Capability::Files, Some(Access::ReadWrite)),
+    ("exec", Capability::Exec, None),
+    ("exec_session", Capability::Exec, None),
     ("find_files", Capability::Files, Some(Access::ReadOnly)),
     ("grep", Capability::Files, Some(Access::ReadOnly)),
     ("list_dir", Capability::Files, Some(Access::ReadOnly)),
+    ("list_exec_sessions", Capability::Exec, None),
     ("message", Capability::Message, None),
     ("read_file", Capability::Files, Some(Access::ReadOnly)),
     ("spawn", Capability::Spawn, None),
@@ -479,6 +482,9 @@ fn a_tool_gives_every_role_the_same() {
         ("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" })),
         ("edit_file", json!({ "path": "a.txt", "old_text": "nowhere", "new_text": "2" })),
         ("apply_patch", json!({ "edits": edits })),
+        ("exec", json!({ "command": "ls" })),
+        ("exec_session", json!({ "session_id": "0123456789ab" })),
+        ("list_exec_sessions", json!({})),
         ("read_file", json!({ "path": "../x" })),
     ];
     let tools: std::collections::BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();

@@ -20,6 +20,7 @@
 //! ringfence_tool::export_tool!(Shout);
 //! ```
 
+pub mod command;
 #[cfg(feature = "files")]
 pub mod files;
 mod host;

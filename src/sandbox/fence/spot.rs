@@ -1,8 +1,8 @@
 //! Where a change is made: judged, and then made at what was judged.
 
 use super::preopen::Identity;
-use super::{Fence, TEMPORARY, held, paths};
-use crate::authority::DenialKind;
+use super::{Fence, TEMPORARY, paths};
+use crate::authority::{DenialKind, folded};
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
 use std::borrow::Cow;
 use std::fs::File;
@@ -54,7 +54,7 @@ impl Fence<'_> {
             },
         };
         let judged = directing.judge(&parent, name)?;
-        let theirs = |at| new || self.temporaries.has(at, name) || !held::folded(name).starts_with(TEMPORARY);
+        let theirs = |at| new || self.temporaries.has(at, name) || !folded(name).starts_with(TEMPORARY);
         match judged {
             // A temporary file may become what directs main: it is its maker's alone.
             Some(at) if theirs(at) => {

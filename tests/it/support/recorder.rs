@@ -5,6 +5,7 @@ use ringfence::sandbox::ports::{
     Job, JobEntry, MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner,
     Summary,
 };
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ struct Heard {
     jobs: Vec<String>,
     added: Vec<Job>,
     executed: Vec<String>,
+    commands: Vec<Command>,
+    inputs: Vec<Input>,
     log: Vec<String>,
     answers: Answers,
 }
@@ -27,6 +30,8 @@ struct Answers {
     finished: Option<(Execution, String)>,
     summaries: Option<Vec<Summary>>,
     entries: Vec<JobEntry>,
+    outcomes: VecDeque<Outcome>,
+    sessions: Vec<Session>,
 }
 
 /// Everything that reached a port.
@@ -64,6 +69,14 @@ impl Recorder {
     pub fn executed(&self) -> Vec<String> {
         self.0.lock().unwrap().executed.clone()
     }
+    /// The whole commands that were to be run.
+    pub fn commands(&self) -> Vec<Command> {
+        self.0.lock().unwrap().commands.clone()
+    }
+    /// What was wanted of commands that still run.
+    pub fn inputs(&self) -> Vec<Input> {
+        self.0.lock().unwrap().inputs.clone()
+    }
     pub fn log_lines(&self) -> Vec<String> {
         self.0.lock().unwrap().log.clone()
     }
@@ -89,6 +102,14 @@ impl Recorder {
     pub fn have_tasks(&self, summaries: &[Summary]) {
         self.0.lock().unwrap().answers.summaries = Some(summaries.to_vec());
     }
+    /// How the next commands end, or where they stand, one after another.
+    pub fn answer_with(&self, outcomes: &[Outcome]) {
+        self.0.lock().unwrap().answers.outcomes.extend(outcomes.iter().cloned());
+    }
+    /// The commands that still run.
+    pub fn have_sessions(&self, sessions: &[Session]) {
+        self.0.lock().unwrap().answers.sessions = sessions.to_vec();
+    }
     /// The jobs that there are.
     pub fn have_jobs(&self, entries: &[JobEntry]) {
         self.0.lock().unwrap().answers.entries = entries.to_vec();
@@ -112,6 +133,11 @@ impl Recorder {
         heard.asked.push(id.clone());
         let known = heard.answers.summaries.iter().flatten().find(|summary| summary.id == id);
         known.cloned().unwrap_or_else(|| summary(id))
+    }
+
+    fn command_stands(&self) -> Answer<'_, Outcome> {
+        let next = self.0.lock().unwrap().answers.outcomes.pop_front();
+        self.answer(next.unwrap_or_else(outcome))
     }
 
     fn answer<'a, T: Send + 'a>(&self, value: T) -> Answer<'a, T> {
@@ -211,15 +237,22 @@ impl Scheduler for Recorder {
 
 impl Executor for Recorder {
     fn run(&self, command: Command) -> Answer<'_, Outcome> {
-        self.0.lock().unwrap().executed.push(command.line);
-        self.answer(outcome())
+        let mut heard = self.0.lock().unwrap();
+        heard.executed.push(command.line.clone());
+        heard.commands.push(command);
+        drop(heard);
+        self.command_stands()
     }
     fn interact(&self, input: Input) -> Answer<'_, Outcome> {
-        self.0.lock().unwrap().executed.push(input.text);
-        self.answer(outcome())
+        let mut heard = self.0.lock().unwrap();
+        heard.executed.push(input.text.clone());
+        heard.inputs.push(input);
+        drop(heard);
+        self.command_stands()
     }
     fn sessions(&self) -> Answer<'_, Vec<Session>> {
-        self.answer(Vec::new())
+        let sessions = self.0.lock().unwrap().answers.sessions.clone();
+        self.answer(sessions)
     }
 }
 

@@ -164,7 +164,7 @@ impl World {
         self.conversation(role).call(tool, arguments)
     }
 
-    fn call_by(&self, agent: &Agent, tool: &str, arguments: &str) -> Reply {
+    pub fn call_by(&self, agent: &Agent, tool: &str, arguments: &str) -> Reply {
         let toolbox = self.toolbox().read().unwrap();
         let reply = self.runtime.block_on(toolbox.call(agent, tool, arguments));
         for note in &reply.notes {
