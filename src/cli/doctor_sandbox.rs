@@ -3,13 +3,10 @@
 use super::native::Native;
 use super::toolchains::{self, Toolchain};
 use crate::authority::Level;
-use crate::config::{env, in_units};
-use crate::exec::{Found, Machine, Missing};
+use crate::config::{self, env, in_units};
+use crate::exec::{self, Found, Machine, Missing};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// What every command sees of the system, read-only.
-const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+use std::path::PathBuf;
 
 /// Where commands are looked for when nothing else says so.
 const DEFAULT_PATH: &[&str] =
@@ -64,8 +61,7 @@ impl Report {
         lines.extend(self.machine.features.iter().flat_map(feature));
         lines.push("a command sees".to_owned());
         lines.push(place("the workspace and what --dir hands over", "as its agent does"));
-        lines.extend(system().map(|path| place(path, "read-only")));
-        lines.push(place("parts of /etc", "read-only, without accounts and keys"));
+        lines.extend(system().map(|path| place(&path.display().to_string(), "read-only")));
         for granted in &settings.places {
             lines.push(place(&granted.path.display().to_string(), &granted.access.to_string()));
         }
@@ -116,7 +112,7 @@ impl Report {
 
     /// What a command can see, by its real name.
     fn seen(&self) -> Vec<PathBuf> {
-        let system = system().filter_map(|path| crate::config::canonical(Path::new(path)).ok());
+        let system = system().filter_map(|path| config::canonical(&path).ok());
         self.native.settings.places.iter().map(|place| place.path.clone()).chain(system).collect()
     }
 
@@ -127,8 +123,7 @@ impl Report {
         let mut middle: Vec<PathBuf> = env::search_path()
             .into_iter()
             .filter(|dir| {
-                crate::config::canonical(dir)
-                    .is_ok_and(|real| seen.iter().any(|place| real.starts_with(place)))
+                config::canonical(dir).is_ok_and(|real| seen.iter().any(|place| real.starts_with(place)))
             })
             .collect();
         if middle.is_empty() {
@@ -216,8 +211,9 @@ impl Report {
     }
 }
 
-fn system() -> impl Iterator<Item = &'static str> {
-    SYSTEM.iter().copied().filter(|path| crate::config::canonical(Path::new(path)).is_ok())
+/// What every command sees of this system.
+fn system() -> impl Iterator<Item = PathBuf> {
+    exec::system().filter(|path| config::canonical(path).is_ok())
 }
 
 fn entry(name: &str, says: &str) -> String {

@@ -1,7 +1,7 @@
 //! From an error to what forbids it: the same number means another thing in a container, under AppArmor, or on an old kernel,
 //! and only the right cause leads to a fix that helps.
 
-use super::probe::{Feature, Missing};
+use super::probe::{Feature, Found, Missing};
 
 /// Capabilities by number, as far as causes depend on them.
 const CAP_SYS_ADMIN: u32 = 21;
@@ -73,14 +73,35 @@ impl Facts {
         self.container.as_deref().unwrap_or("whoever started this program")
     }
 
+    /// Says why, of everything that is missing and has no fix yet, and what to do.
+    pub fn explain(&self, found: &mut [Found]) {
+        for Found { feature, state } in found {
+            let Err(missing) = state else { continue };
+            if missing.fix.is_empty() {
+                let known = self.missing(*feature, &missing.step, missing.errno);
+                let detail = std::mem::take(&mut missing.cause);
+                *missing = known;
+                if !detail.is_empty() {
+                    missing.cause = format!("{} ({detail})", missing.cause);
+                }
+            }
+        }
+    }
+
     /// Why a feature is missing whose try ended with this error at this step, and what a person can do about it.
     pub fn missing(&self, feature: Feature, step: &str, errno: i32) -> Missing {
+        let within =
+            matches!(feature, Feature::ReadOnlyMounts | Feature::PrivateProc | Feature::ProcessBound);
         let (cause, fix) = match feature {
+            _ if within && (step == "clone" || is_mapping(step)) => (
+                "it takes namespaces, and none can be made here".to_owned(),
+                "do what is said of user-namespace or namespaces".to_owned(),
+            ),
             Feature::UserNamespace => self.user_namespace(step, errno),
             Feature::Namespaces => self.namespaces(step, errno),
             Feature::ReadOnlyMounts => self.mounts(errno),
             Feature::PrivateProc => self.proc(errno),
-            Feature::Landlock => self.landlock(errno),
+            Feature::Landlock => self.landlock(step, errno),
             Feature::Seccomp => self.seccomp(errno),
             Feature::ControlGroup => self.control_group(errno),
             Feature::ProcessBound => self.process_bound(errno),
@@ -89,7 +110,7 @@ impl Facts {
     }
 
     fn user_namespace(&self, step: &str, errno: i32) -> (String, String) {
-        let mapping = ["map", "groups", "loopback"].iter().any(|part| step.contains(part));
+        let mapping = is_mapping(step);
         match errno {
             libc::ENOSPC | libc::EUSERS => match self.max_user_namespaces {
                 Some(0) => (
@@ -132,6 +153,10 @@ impl Facts {
 
     fn namespaces(&self, step: &str, errno: i32) -> (String, String) {
         match errno {
+            libc::EPERM | libc::EACCES if !self.root => (
+                "it takes a user namespace, or root".to_owned(),
+                "do what is said of user-namespace".to_owned(),
+            ),
             libc::ENOSPC | libc::EUSERS => (
                 "there are as many namespaces of a kind as there may be".to_owned(),
                 "look at the numbers: `sysctl -a --pattern ^user.max_`".to_owned(),
@@ -191,8 +216,10 @@ impl Facts {
         }
     }
 
-    fn landlock(&self, errno: i32) -> (String, String) {
+    fn landlock(&self, step: &str, errno: i32) -> (String, String) {
         match errno {
+            // It is there, in a version that lets files be cut that may only be read.
+            _ if step == "version" => self.too_old("a version of Landlock that knows truncation (3)", "6.2"),
             libc::EOPNOTSUPP => {
                 let others = self.modules.as_deref().unwrap_or_default().join(",");
                 let list =
@@ -208,8 +235,6 @@ impl Facts {
                 format!("this kernel ({}) was built without Landlock", self.kernel),
                 "use a kernel that is built with CONFIG_SECURITY_LANDLOCK".to_owned(),
             ),
-            // No error: it is there, in a version that lets files be cut that may only be read.
-            0 => self.too_old("a version of Landlock that knows truncation (3)", "6.2"),
             libc::EPERM | libc::EACCES => self.unknown_refusal(),
             _ => unknown(),
         }
@@ -233,7 +258,7 @@ impl Facts {
             format!("start this program in a group of its own: `{user} --scope -p Delegate=yes ringfence`")
         };
         match (errno, &self.container) {
-            (libc::EROFS | libc::EACCES | libc::EPERM | libc::ENOENT, Some(name)) => (
+            (0 | libc::EROFS | libc::EACCES | libc::EPERM | libc::ENOENT, Some(name)) => (
                 format!("{name} gives this program no control group that it can divide"),
                 "start the container with one: `docker run --cgroupns=private --privileged`; or leave it: memory is \
                  watched instead, and limits hold for each process"
@@ -246,7 +271,7 @@ impl Facts {
             (libc::EBUSY, _) => {
                 ("other processes are in the control group of this program".to_owned(), delegated())
             }
-            (libc::ENOENT | libc::ENODEV, None) => (
+            (0 | libc::ENOENT | libc::ENODEV, None) => (
                 "there is no control group with the controllers memory and pids".to_owned(),
                 delegated(),
             ),
@@ -314,6 +339,11 @@ impl Facts {
             "look at what the kernel says: `sudo dmesg`".to_owned(),
         )
     }
+}
+
+/// Whether a step comes after a user namespace was made, and before it is of use.
+fn is_mapping(step: &str) -> bool {
+    ["map", "groups", "loopback"].iter().any(|part| step.contains(part))
 }
 
 fn sysctl(setting: &str) -> String {

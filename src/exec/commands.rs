@@ -169,7 +169,6 @@ impl Commands {
         self.room(&caller.owner, request.yield_after.is_some())?;
         let settings = &self.inner.settings;
         let job = super::job::job(caller, &request, settings)?;
-        super::places::refuse(settings, &caller.places)?;
         let time = super::job::time(&request, settings);
         let (running, guarded) = self.start(&job, request.yield_after.is_some()).await?;
         let shared = drive::drive(running, time, guarded, settings.quarantine.clone())

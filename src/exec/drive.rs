@@ -40,6 +40,13 @@ pub(super) struct State {
     pub(super) waiting: usize,
 }
 
+impl State {
+    /// Bytes of both streams.
+    fn printed(&self) -> u64 {
+        self.out.total() + self.err.total()
+    }
+}
+
 /// How it ended.
 #[derive(Clone)]
 pub(super) struct End {
@@ -114,6 +121,7 @@ struct Driver {
     /// When something is to be done, and whether that is to ask or to end.
     next: Instant,
     asked: bool,
+    deaf: bool,
     time: Duration,
 }
 
@@ -136,8 +144,8 @@ impl Driver {
         let err = running.stderr.take().map(watch::readable).transpose()?;
         let input = input.map(watch::writable).transpose()?;
         let next = shared.deadline;
-        let (pending, close, asked) = (VecDeque::new(), false, false);
-        Ok(Self { running, shared, told, out, err, input, pending, close, next, asked, time })
+        let (pending, close, asked, deaf) = (VecDeque::new(), false, false, false);
+        Ok(Self { running, shared, told, out, err, input, pending, close, next, asked, deaf, time })
     }
 
     async fn go(mut self, guarded: Vec<Guarded>, quarantine: PathBuf) {
@@ -146,7 +154,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 ended = self.running.wait() => break ended,
-                told = self.told.recv() => match told {
+                told = self.told.recv(), if !self.deaf => match told {
                     Some(told) => self.hear(told),
                     // Nobody can ask for it any more.
                     None => self.end("nobody waits for it any more"),
@@ -247,7 +255,7 @@ impl Driver {
         let mut state = self.shared.state();
         let stream = if out { &mut state.out } else { &mut state.err };
         stream.push(&bytes);
-        let much = state.out.total() + state.err.total() > MOST_OUTPUT;
+        let much = state.printed() > MOST_OUTPUT;
         drop(state);
         self.shared.news();
         if much {
@@ -284,7 +292,8 @@ impl Driver {
         self.running.kill();
         self.asked = true;
         self.next = Instant::now() + GRACE;
-        self.told.close();
+        // Nothing that could be said changes it.
+        self.deaf = true;
     }
 
     /// What is still on its way when the command has ended. Who holds a pipe beyond that holds up nobody.
@@ -296,7 +305,7 @@ impl Driver {
                 more = read(self.err.as_ref()), if self.err.is_some() => self.read(more, false),
                 () = tokio::time::sleep_until(over) => return,
             }
-            if self.shared.state().out.total() + self.shared.state().err.total() > MOST_OUTPUT {
+            if self.shared.state().printed() > MOST_OUTPUT {
                 return;
             }
         }

@@ -1,9 +1,11 @@
 //! From a job to a process behind walls: the one constructor that every native command goes through.
 
 use super::ExecError;
+use super::causes::Facts;
 use super::groups::{Group, Groups};
 use super::guard::Pin;
 use super::launcher::LAUNCHER;
+use super::places::refuse_opened;
 use super::probe::{Feature, Found, Machine, Missing};
 use super::spec::{Job, Place, Settings};
 use super::wire::{self, Ending, Mounted, Namespaces, Order, Plan, Report, Word};
@@ -197,6 +199,8 @@ impl Launcher {
                     },
                 });
                 features.sort_by_key(|found| found.feature);
+                features.dedup_by_key(|found| found.feature);
+                Facts::read().explain(&mut features);
                 let mut machine = Machine { kernel: kernel(), features }.without(&self.masked);
                 if self.masked.contains(&Feature::UserNamespace) && !rustix::process::geteuid().is_root() {
                     // Only root makes the others without it.
@@ -420,6 +424,7 @@ fn plan(settings: &Settings, job: &Job, pins: &[Pin], level: Level, group: bool)
         });
         places.push(Mounted { pins: pins.collect(), ..there });
     }
+    refuse_opened(settings, places.iter().map(|place| (place.path.as_path(), place.identity)))?;
     let namespaces = match level {
         Level::Unsandboxed | Level::Landlock => Namespaces::None,
         Level::NoUserns => Namespaces::AsRoot,

@@ -27,12 +27,17 @@ pub use guard::{Before, Finding, Findings, Pin};
 pub use launch::{Ended, Launcher, Running};
 pub use launcher::{LAUNCHER, launcher};
 pub use output::{Stream, Taken};
-pub use places::{Identity, refuse, refuse_secrets, refuse_state, refuse_state_opened};
+pub use places::{Identity, refuse_opened, refuse_secrets, refuse_state};
 pub use probe::{Feature, Found, Machine, Missing};
 pub use spec::{Caller, Job, Most, Place, Settings};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// Directories of the system that every command sees, read-only, where they are there.
+pub fn system() -> impl Iterator<Item = PathBuf> {
+    inside::system::visible()
+}
 
 /// This program anew, for one of its own tasks: no environment, and pipes for what goes in and comes out.
 #[expect(clippy::disallowed_methods, reason = "this room starts processes")]

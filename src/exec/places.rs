@@ -122,16 +122,6 @@ pub fn refuse_state(places: &[Place], state: &[PathBuf]) -> Result<(), ExecError
     places.iter().try_for_each(|place| refuse_state_at(&Spot::of(&place.path)?, state, &mounts))
 }
 
-/// The same for one that is open: what counts is what was opened.
-///
-/// # Errors
-///
-/// When it is, contains or lies in one of these.
-pub fn refuse_state_opened(path: &Path, identity: Identity, state: &[PathBuf]) -> Result<(), ExecError> {
-    let path = config::absolute(path).unwrap_or_else(|_| path.to_owned());
-    refuse_state_at(&Spot { path, identity }, state, &Mounts::read())
-}
-
 fn refuse_state_at(spot: &Spot, state: &[PathBuf], mounts: &Mounts) -> Result<(), ExecError> {
     for own in state {
         if let Some(relation) = spot.relation(own, mounts) {
@@ -149,42 +139,54 @@ fn refuse_state_at(spot: &Spot, state: &[PathBuf], mounts: &Mounts) -> Result<()
 /// For the first of these, and for one that is not there.
 pub fn refuse_secrets(places: &[Place], home: Option<&Path>) -> Result<(), ExecError> {
     let mounts = Mounts::read();
-    for place in places {
-        let spot = Spot::of(&place.path)?;
-        let home_itself =
-            home.map(|home| (home.to_owned(), Scope::Itself, "your home, of which a command has its own"));
-        let system = SYSTEM.iter().map(|(path, scope, why)| (PathBuf::from(path), *scope, *why));
-        for (kept, scope, why) in home_itself.into_iter().chain(system) {
-            let relation = spot.relation(&kept, &mounts);
-            if let Some(relation) =
-                relation.filter(|relation| scope.holds(*relation, &spot.path, &kept, &mounts))
-            {
-                return Err(spot.refused(relation, &kept, why));
-            }
+    places.iter().try_for_each(|place| refuse_secrets_at(&Spot::of(&place.path)?, home, &mounts))
+}
+
+fn refuse_secrets_at(spot: &Spot, home: Option<&Path>, mounts: &Mounts) -> Result<(), ExecError> {
+    let home_itself =
+        home.map(|home| (home.to_owned(), Scope::Itself, "your home, of which a command has its own"));
+    let system = SYSTEM.iter().map(|(path, scope, why)| (PathBuf::from(path), *scope, *why));
+    for (kept, scope, why) in home_itself.into_iter().chain(system) {
+        let relation = spot.relation(&kept, mounts);
+        if let Some(relation) = relation.filter(|relation| scope.holds(*relation, &spot.path, &kept, mounts))
+        {
+            return Err(spot.refused(relation, &kept, why));
         }
-        let below_home = home.into_iter().flat_map(|home| SECRETS.iter().map(|secret| home.join(secret)));
-        for secret in SYSTEM_SECRETS.iter().map(PathBuf::from).chain(below_home) {
-            if identity_of(&secret).is_none() {
-                continue;
-            }
-            if let Some(relation) = spot.relation(&secret, &mounts) {
-                return Err(spot.refused(relation, &secret, "where secrets are kept"));
-            }
+    }
+    let below_home = home.into_iter().flat_map(|home| SECRETS.iter().map(|secret| home.join(secret)));
+    for secret in SYSTEM_SECRETS.iter().map(PathBuf::from).chain(below_home) {
+        if identity_of(&secret).is_none() {
+            continue;
+        }
+        if let Some(relation) = spot.relation(&secret, mounts) {
+            return Err(spot.refused(relation, &secret, "where secrets are kept"));
         }
     }
     Ok(())
 }
 
-/// Everything that is refused, for a command of a caller with these places. It is asked each time, since what lies where can
-/// change while a program runs.
+/// Refuses what is to be handed to a command and was opened for it: what counts is what was opened, whatever lies at its path by
+/// now. None of it may be of this program's state, and what the configuration names no secret either. It is asked each time,
+/// since what lies where can change while a program runs.
 ///
 /// # Errors
 ///
 /// For the first place that no command is given.
-pub fn refuse(settings: &Settings, callers: &[Place]) -> Result<(), ExecError> {
-    refuse_state(callers, &settings.state)?;
-    refuse_state(&settings.places, &settings.state)?;
-    refuse_secrets(&settings.places, settings.home.as_deref())
+pub fn refuse_opened<'p>(
+    settings: &Settings,
+    places: impl IntoIterator<Item = (&'p Path, Identity)>,
+) -> Result<(), ExecError> {
+    let mounts = Mounts::read();
+    for (path, identity) in places {
+        let configured = settings.places.iter().any(|place| place.path == path);
+        let path = config::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let spot = Spot { path, identity };
+        refuse_state_at(&spot, &settings.state, &mounts)?;
+        if configured {
+            refuse_secrets_at(&spot, settings.home.as_deref(), &mounts)?;
+        }
+    }
+    Ok(())
 }
 
 /// A place that is there.

@@ -183,6 +183,13 @@ const ROWS: &[Row] = &[
         "a seccomp filter of Docker",
         "seccomp=unconfined",
     ),
+    row(
+        &[FILTERED, DOCKER],
+        false,
+        (Namespaces, "clone", libc::EPERM),
+        "a user namespace, or root",
+        "said of user-namespace",
+    ),
     row(&[], false, (Namespaces, "clone", libc::ENOSPC), "as many namespaces of a kind", "sysctl -a"),
     row(&[], false, (Namespaces, "clone", libc::EINVAL), "lacks a kind of namespace", "CONFIG_NET_NS"),
     // Mounts.
@@ -240,7 +247,13 @@ const ROWS: &[Row] = &[
         "not enabled",
         "lsm=landlock,…",
     ),
-    row(&[(OLD, "5.19.2\n")], false, (Landlock, "version", 0), "knows truncation (3)", "Linux 6.2"),
+    row(
+        &[(OLD, "5.19.2\n")],
+        false,
+        (Landlock, "version", libc::ENOSYS),
+        "knows truncation (3)",
+        "Linux 6.2",
+    ),
     // Filters of system calls.
     row(&[], false, (Seccomp, "filter", libc::EINVAL), "cannot filter system calls", "CONFIG_SECCOMP_FILTER"),
     row(
@@ -249,6 +262,21 @@ const ROWS: &[Row] = &[
         (Seccomp, "filter", libc::EPERM),
         "seccomp filter of Docker",
         "seccomp=unconfined",
+    ),
+    // What has no chance without namespaces is not blamed on anything of its own.
+    row(
+        &[DOCKER],
+        true,
+        (ReadOnlyMounts, "clone", libc::EPERM),
+        "it takes namespaces",
+        "said of user-namespace",
+    ),
+    row(
+        &[UBUNTU],
+        false,
+        (PrivateProc, "uid-map", libc::EPERM),
+        "it takes namespaces",
+        "said of user-namespace",
     ),
     // Control groups.
     row(

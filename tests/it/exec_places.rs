@@ -2,7 +2,7 @@
 
 use super::support::{Program, Ran};
 use ringfence::authority::Access;
-use ringfence::exec::{ExecError, Place, refuse_secrets, refuse_state, refuse_state_opened};
+use ringfence::exec::{ExecError, Level, Most, Place, Settings, refuse_opened, refuse_secrets, refuse_state};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -87,16 +87,36 @@ fn escape_070_a_place_that_covers_or_lies_in_the_state_is_refused_under_every_na
     problem(refuse_state(&[place(&yard.at("gone"))], &yard.state()));
 }
 
-/// What was opened counts, not what is at its path by now.
+/// What was opened counts, not what is at its path by now. What a configuration names is looked at once more for secrets, and a
+/// workspace is not.
 #[test]
 fn escape_070_what_was_opened_is_compared() {
     let yard = Yard::new();
-    let about = fs::metadata(yard.at("me/.config/ringfence")).unwrap();
-    let identity = (about.dev(), about.ino());
-    problem(refuse_state_opened(&yard.at("me/code"), identity, &yard.state()));
-    let about = fs::metadata(yard.at("me/code")).unwrap();
-    let identity = (about.dev(), about.ino());
-    assert_eq!(refuse_state_opened(&yard.at("me/code"), identity, &yard.state()), Ok(()));
+    fs::create_dir(yard.at("me/.ssh")).unwrap();
+    let settings = |configured: &[&str]| Settings {
+        timeout: None,
+        least: Level::LEAST,
+        places: configured.iter().map(|path| place(&yard.at(path))).collect(),
+        environment: Vec::new(),
+        path: (Vec::new(), Vec::new()),
+        most: Most::default(),
+        home: Some(yard.at("me")),
+        state: yard.state(),
+        quarantine: yard.at("me/quarantine"),
+        unsandboxed: false,
+    };
+    let opened = |named: &str, found: &str, configured: &[&str]| {
+        let about = fs::metadata(yard.at(found)).unwrap();
+        let path = yard.at(named);
+        refuse_opened(&settings(configured), [(path.as_path(), (about.dev(), about.ino()))])
+    };
+    assert_eq!(opened("me/code", "me/code", &[]), Ok(()));
+    assert!(problem(opened("me/code", "me/.config/ringfence", &[])).contains("keeps its own state"));
+    assert!(problem(opened("me/keys", "me/keys", &[])).contains("keeps its own state or a key"));
+    assert_eq!(opened("me/.ssh", "me/.ssh", &[]), Ok(()));
+    assert!(problem(opened("me/.ssh", "me/.ssh", &["me/.ssh"])).contains("where secrets are kept"));
+    assert!(problem(opened("me/code", "me/.ssh", &["me/code"])).contains("where secrets are kept"));
+    assert_eq!(opened("me/code", "me/code", &["me/code"]), Ok(()));
 }
 
 #[test]

@@ -16,9 +16,12 @@ const CAPABILITIES: u32 = 64;
 #[expect(clippy::disallowed_methods, reason = "the kernel's own files, in a process that does nothing else")]
 pub(super) fn map(plan: &Plan) -> Step {
     let (user, group) = plan.outside;
+    // The launcher lets nobody look into it, and the files of such a process are root's: a user could not write its own.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).at("dumpable")?;
     fs::write("/proc/self/setgroups", "deny").at("set-groups")?;
     fs::write("/proc/self/uid_map", format!("{INSIDE} {user} 1")).at("uid-map")?;
-    fs::write("/proc/self/gid_map", format!("{INSIDE} {group} 1")).at("gid-map")
+    fs::write("/proc/self/gid_map", format!("{INSIDE} {group} 1")).at("gid-map")?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at("dumpable")
 }
 
 /// Gives up everything that is more than a user's: for good, for this process and all after it.

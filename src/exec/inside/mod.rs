@@ -11,7 +11,7 @@ mod pins;
 mod probing;
 mod reaper;
 pub(super) mod sys;
-mod system;
+pub(super) mod system;
 mod view;
 
 pub(super) use check::Outside;

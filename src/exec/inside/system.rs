@@ -39,7 +39,7 @@ const WRITTEN: [(&str, &str); 7] = [
 ];
 
 /// Directories of the system that a command sees.
-pub(super) fn visible() -> impl Iterator<Item = PathBuf> {
+pub(in crate::exec) fn visible() -> impl Iterator<Item = PathBuf> {
     TREES.into_iter().chain(CERTIFICATES).map(PathBuf::from)
 }
 
