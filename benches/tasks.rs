@@ -9,6 +9,7 @@ use ringfence::agent::{Ground, Means, Purse};
 use ringfence::authority::{Access, Capability, CapabilitySet, Directories, Hosts, Rights};
 use ringfence::config::{Config, Dirs, Presence, TasksConfig};
 use ringfence::egress;
+use ringfence::exec::{Commands, Settings};
 use ringfence::sandbox::ports::{Request, Spawner};
 use ringfence::sandbox::{Limits, Opened};
 use ringfence::session::SessionKey;
@@ -90,10 +91,12 @@ fn stage(running: u64) -> Stage {
     let path = std::fs::canonicalize(workspace.path()).unwrap();
     let opened = Opened::open(&path, &[], &[]).unwrap();
     let toolbox = Toolbox::new(opened, None, Limits::default()).unwrap();
+    let quarantine = dirs.data.join("quarantine");
+    let commands = Commands::new(env!("CARGO_BIN_EXE_ringfence").into(), Settings::of(quarantine));
     let ground = Ground::new(
         (Arc::new(toolbox), Arc::new(config)),
         (dirs.clone(), path.clone()),
-        Arc::clone(&store),
+        (Arc::clone(&store), commands),
         egress::Client::new(),
     );
     let limits = TasksConfig {

@@ -4,8 +4,10 @@ use super::record::Recorder;
 use crate::authority::{Flags, Profile};
 use crate::config::{self, Config, ConfigError, Dirs, ProviderConfig};
 use crate::egress;
+use crate::exec::Commands;
 use crate::provider::{self, Provider};
-use crate::sandbox::OwnReadOnly;
+use crate::sandbox::ports::SharedPorts;
+use crate::sandbox::{Native, OwnReadOnly};
 use crate::session::{SessionError, SessionKey};
 use crate::store::Store;
 use crate::toolbox::{Agent as Caller, Ports, RoleMismatch, Spill, Toolbox};
@@ -37,6 +39,8 @@ pub struct Ground {
     pub workspace: PathBuf,
     /// The state database.
     pub store: Arc<Store>,
+    /// Native commands.
+    pub commands: Commands,
     client: egress::Client,
     /// One each, so that a key is looked up once.
     providers: Arc<Mutex<Providers>>,
@@ -89,10 +93,15 @@ impl Ground {
     pub fn new(
         (toolbox, config): (Arc<Toolbox>, Arc<Config>),
         (dirs, workspace): (Dirs, PathBuf),
-        store: Arc<Store>,
+        (store, commands): (Arc<Store>, Commands),
         client: egress::Client,
     ) -> Self {
-        Self { toolbox, config, dirs, workspace, store, client, providers: Arc::default() }
+        Self { toolbox, config, dirs, workspace, store, commands, client, providers: Arc::default() }
+    }
+
+    /// What stands behind the interfaces of every role.
+    pub fn shared(&self) -> SharedPorts {
+        SharedPorts { executor: Arc::new(Native::new(self.commands.clone(), self.workspace.clone())) }
     }
 
     /// Where the user's own skills are.

@@ -35,6 +35,7 @@ impl AuditSink for Recorder {
             ms: row.ms,
             bytes: row.bytes,
             refusals: row.refusals,
+            walls: row.walls.clone(),
         };
         if let Err(error) = self.store.add_audit(&kept) {
             tracing::warn!("a call of {} left no audit row: {error}", row.tool);

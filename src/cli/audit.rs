@@ -49,8 +49,9 @@ fn look(printer: &Printer, typed: &AuditArguments) -> Result<Exit, Stop> {
 fn line(row: &AuditRow) -> String {
     let kind = row.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
     let refused = if row.refusals > 0 { format!("  {} refused", row.refusals) } else { String::new() };
+    let walls = row.walls.as_deref().map(|walls| format!("  sandbox {walls}")).unwrap_or_default();
     format!(
-        "{}  {}  {} as {}  {}{kind}  {} ms  {} bytes{refused}",
+        "{}  {}  {} as {}  {}{kind}  {} ms  {} bytes{refused}{walls}",
         clock(row.at),
         row.session,
         row.tool,
@@ -75,5 +76,6 @@ fn as_json(row: &AuditRow) -> Value {
         "ms": row.ms,
         "bytes": row.bytes,
         "refusals": row.refusals,
+        "sandbox": row.walls,
     })
 }

@@ -163,6 +163,7 @@ pub(super) fn told(talk: &mut Talk, all: &[Announcement], arrived: &(dyn Fn(&Ann
 /// Ends what still runs here, tells what became of it, and leaves.
 pub(super) async fn close(talk: &mut Talk, arrived: &(dyn Fn(&Announcement) + Send + Sync), reason: &str) {
     talk.tasks.close(reason).await;
+    talk.close_commands().await;
     let left = talk.tasks.arrived(&talk.place());
     told(talk, &left, arrived);
     talk.tasks.leave();

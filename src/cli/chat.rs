@@ -17,6 +17,7 @@ use super::turn::{Hooks, Talk};
 use super::typing;
 use crate::agent::{Said, What};
 use crate::bus::{Admission, Desk, Inbound, Metadata, Sitting};
+use crate::exec::Commands;
 use crate::provider::Usage;
 use crate::store::{Delivery, LetterRow};
 use crate::tasks::{Announcement, Hands, Place, Tasks};
@@ -339,7 +340,10 @@ impl Chat {
         let arrived = |announcement: &Announcement| painter.between(&background::line(announcement));
         let hooks = Hooks { listen: &listen, message: &said, follow_ups: &follow_ups, arrived: &arrived };
         let (tasks, place) = (talk.tasks.clone(), talk.place());
-        let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting, tasks: (&tasks, &place) });
+        let (commands, owner) = (talk.commands.clone(), talk.caller.id.clone());
+        let commands = (&commands, owner.as_str());
+        let tasks = (&tasks, &place);
+        let stop = meanwhile(Meanwhile { painter, desk, ladder, signals, sitting, tasks, commands });
         let (leave, ended) = {
             let leave = Mutex::new(None);
             let stop = async {
@@ -419,11 +423,13 @@ struct Meanwhile<'a> {
     sitting: &'a Sitting,
     /// The background tasks, and whose.
     tasks: (&'a Tasks, &'a Place),
+    /// The commands of the conversation, and whose.
+    commands: (&'a Commands, &'a str),
 }
 
 /// Ready when the turn is to end; says with what to leave after it, where that was asked for.
 async fn meanwhile(with: Meanwhile<'_>) -> Option<Exit> {
-    let Meanwhile { painter, desk, ladder, signals, sitting, tasks: (tasks, place) } = with;
+    let Meanwhile { painter, desk, ladder, signals, sitting, tasks: (tasks, place), commands } = with;
     loop {
         tokio::select! {
             biased;
@@ -447,6 +453,10 @@ async fn meanwhile(with: Meanwhile<'_>) -> Option<Exit> {
                     let ended = tasks.cancel_by_session(place, "the person stopped it");
                     if ended > 0 {
                         painter.tell(&format!("ending {ended} background tasks"));
+                    }
+                    let ended = commands.0.end_of(commands.1);
+                    if ended > 0 {
+                        painter.tell(&format!("ended {ended} running commands"));
                     }
                     return None;
                 }

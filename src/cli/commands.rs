@@ -19,6 +19,7 @@ impl Chat {
             Slash::Help => self.printer.note(&help()),
             Slash::Stop => {
                 let ended = self.talk.tasks.cancel_by_session(&self.talk.place(), "the person stopped it");
+                self.commands_ended(self.talk.end_commands());
                 self.printer.note(&match ended {
                     0 => "no turn is running".to_owned(),
                     ended => format!("no turn is running; ending {ended} background tasks"),
@@ -57,12 +58,20 @@ impl Chat {
         Ok(())
     }
 
+    /// Tells of commands that were ended.
+    fn commands_ended(&self, ended: usize) {
+        if ended > 0 {
+            self.printer.note(&format!("ended {ended} running commands"));
+        }
+    }
+
     fn new_session(&mut self) -> Result<(), Stop> {
         let old = self.talk.key.clone();
         let ended = self.talk.tasks.cancel_by_session(&self.talk.place(), "another session was begun");
         if ended > 0 {
             self.printer.note(&format!("ending {ended} background tasks of {old}"));
         }
+        self.commands_ended(self.talk.end_commands());
         self.talk.begin_anew()?;
         super::background::attend(&self.talk)?;
         self.context = 0;

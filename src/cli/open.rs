@@ -10,8 +10,10 @@ use crate::authority::{
 };
 use crate::config::{self, Config, Dirs};
 use crate::egress;
+use crate::exec::Commands;
+use crate::sandbox::ports::SharedPorts;
 use crate::sandbox::ports::{MainPorts, Unavailable};
-use crate::sandbox::{CompileBounds, Limits, Opened};
+use crate::sandbox::{CompileBounds, Limits, Native as Executor, Opened};
 use crate::store::{self, Store};
 use crate::toolbox::{Agent, Ports, Toolbox};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ pub(super) struct Setting {
     pub(super) dirs: Dirs,
     /// What native commands see and may take. Always with the sandbox.
     pub(super) native: Native,
+    /// Native commands, with the sandbox.
+    pub(super) commands: Commands,
     directories: Vec<(PathBuf, Access)>,
     state: Vec<PathBuf>,
 }
@@ -60,8 +64,9 @@ impl Setting {
         let opened =
             Opened::open(&workspace, &paths, &state).map_err(|e| Stop(e.to_string(), Exit::Config))?;
         let native = Native::of(&config, &dirs)?;
+        let commands = super::native::commands(&native.settings, false)?;
         let (toolbox, config) = (Arc::new(toolbox(opened, &dirs, limits)?), Arc::new(config));
-        Ok(Self { toolbox, config, workspace, dirs, native, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, native, commands, directories, state })
     }
 
     /// The same for looking at tools, which works anywhere: no directory is opened.
@@ -69,9 +74,10 @@ impl Setting {
         let (dirs, config) = configured()?;
         let toolbox = Arc::new(toolbox(Opened::default(), &dirs, Limits::default())?);
         let native = Native::of(&config, &dirs)?;
+        let commands = super::native::commands(&native.settings, false)?;
         let config = Arc::new(config);
         let (workspace, directories, state) = (PathBuf::new(), Vec::new(), dirs.places());
-        Ok(Self { toolbox, config, workspace, dirs, native, directories, state })
+        Ok(Self { toolbox, config, workspace, dirs, native, commands, directories, state })
     }
 
     /// A place with its links resolved, and the directory to hand over for it: one that was named already, itself, or the
@@ -117,7 +123,9 @@ impl Setting {
         read_only: bool,
         deny: &[Capability],
     ) -> Result<Agent, Stop> {
-        let ports = ports(profile.role, || MainPorts {
+        let executor = Arc::new(Executor::new(self.commands.clone(), self.workspace.clone()));
+        let ports = ports(profile.role, SharedPorts { executor }, |shared| MainPorts {
+            shared,
             courier: Arc::new(Person::new(&self.workspace)),
             ..Unavailable::main()
         });
@@ -141,7 +149,7 @@ impl Setting {
     pub(super) fn ground(&self, store: Arc<Store>) -> Ground {
         let parts = (Arc::clone(&self.toolbox), Arc::clone(&self.config));
         let places = (self.dirs.clone(), self.workspace.clone());
-        Ground::new(parts, places, store, egress::Client::new())
+        Ground::new(parts, places, (store, self.commands.clone()), egress::Client::new())
     }
 }
 
@@ -150,11 +158,11 @@ pub(super) fn store(dirs: &Dirs) -> Result<Arc<Store>, Stop> {
     Store::open(&dirs.data.join(store::FILE)).map_err(|error| Stop(error.to_string(), Exit::Config))
 }
 
-/// What stands behind the interfaces of a role; main's, where it is main.
-pub(super) fn ports(role: Role, main: impl FnOnce() -> MainPorts) -> Ports {
+/// What stands behind the interfaces of a role: of every one, and main's, where it is main.
+pub(super) fn ports(role: Role, shared: SharedPorts, main: impl FnOnce(SharedPorts) -> MainPorts) -> Ports {
     match role {
-        Role::Main => Ports::Main(Arc::new(main())),
-        Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
+        Role::Main => Ports::Main(Arc::new(main(shared))),
+        Role::Subagent => Ports::Subagent(Arc::new(shared)),
     }
 }
 

@@ -35,6 +35,9 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
     let limits = Limits { time: Duration::from_secs(typed.timeout), ..Limits::default() };
     let rights = &typed.rights;
     let mut setting = Setting::open(rights.workspace.as_deref(), &rights.directories, limits)?;
+    if typed.sandbox.none {
+        setting.commands = native::commands(&setting.native.settings, true)?;
+    }
     let profile = setting.profile(rights.role())?;
     let mut sink = None;
     match Store::open(&setting.dirs.data.join(store::FILE)) {
@@ -72,6 +75,8 @@ async fn call(typed: &RunArguments) -> Result<(Setting, Reply), Stop> {
         (None, None) => String::new(),
     };
     let reply = setting.toolbox.call(&agent, &typed.name, &arguments).await;
+    // What it left running has nobody any more.
+    setting.commands.shut_down().await;
     Ok((setting, reply))
 }
 

@@ -9,9 +9,10 @@ use crate::agent::{Budget, Calling, Ground, Purse, Round, Said, TurnEnd, What, W
 use crate::authority::{Profile, Role};
 use crate::bus::{Bus as _, Local, Outbound, Post, Sender};
 use crate::config;
+use crate::exec::Commands;
 use crate::provider::{Provider, Usage};
-use crate::sandbox::Limits;
-use crate::sandbox::ports::{MainPorts, Unavailable};
+use crate::sandbox::ports::{MainPorts, SharedPorts, Unavailable};
+use crate::sandbox::{Limits, Native};
 use crate::schedule::{self, Schedule};
 use crate::session::{self, Session, SessionKey};
 use crate::store::Store;
@@ -33,6 +34,8 @@ pub(super) struct Talk {
     typed: AskArguments,
     /// The background runs of this process.
     pub(super) tasks: Tasks,
+    /// Native commands: those of the workspace, or, where the person took the sandbox away from this conversation, others.
+    pub(super) commands: Commands,
     /// What fires here while this conversation is open.
     schedule: Option<Schedule>,
     /// What all turns together may take, where it is not each turn for itself.
@@ -83,6 +86,11 @@ impl Talk {
         let bus = Arc::new(Local::new());
         let caller = caller((&setting, &ground), &profile, typed, (&key, which.ephemeral))?;
         let tasks = tasks(&ground, kind, hands)?;
+        let commands = if typed.sandbox.none {
+            super::native::commands(&setting.native.settings, true)?
+        } else {
+            ground.commands.clone()
+        };
         Ok(Self {
             setting,
             ground,
@@ -92,6 +100,7 @@ impl Talk {
             budget,
             caller,
             typed: typed.clone(),
+            commands,
             tasks,
             schedule: None,
             purse: None,
@@ -104,6 +113,17 @@ impl Talk {
     /// Whether the person took the sandbox away from the commands of this conversation.
     pub(super) fn unsandboxed(&self) -> bool {
         self.typed.sandbox.none
+    }
+
+    /// Ends the commands of this conversation that still run: how many.
+    pub(super) fn end_commands(&self) -> usize {
+        self.commands.end_of(&self.caller.id)
+    }
+
+    /// Ends every command of this process.
+    pub(super) async fn close_commands(&self) {
+        self.commands.shut_down().await;
+        self.ground.commands.shut_down().await;
     }
 
     /// The session as it stands now.
@@ -274,7 +294,11 @@ impl Talk {
             },
             kept: self.memory.is_none(),
         };
-        ports(self.profile.role, || MainPorts {
+        let shared = SharedPorts {
+            executor: Arc::new(Native::new(self.commands.clone(), self.ground.workspace.clone())),
+        };
+        ports(self.profile.role, shared, |shared| MainPorts {
+            shared,
             courier: Arc::new(Post::new(Arc::clone(&self.bus) as _, self.sender())),
             spawner: self.tasks.spawner(origin()),
             scheduler: match &self.schedule {
@@ -435,7 +459,7 @@ fn caller(
         profile: profile.clone(),
         flags: setting.flags(typed.rights.read_only, &typed.rights.deny),
         // Each turn binds its own.
-        ports: ports(profile.role, Unavailable::main),
+        ports: ports(profile.role, Unavailable::shared(), |_| Unavailable::main()),
         key,
         kept: !ephemeral,
     };

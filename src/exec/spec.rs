@@ -76,6 +76,24 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Where nothing is configured: the workspace alone, and what is moved away goes to `quarantine`.
+    pub fn of(quarantine: PathBuf) -> Self {
+        Self {
+            timeout: Some(Duration::from_secs(60)),
+            least: super::Level::LEAST,
+            places: Vec::new(),
+            environment: Vec::new(),
+            path: (Vec::new(), Vec::new()),
+            searched: Vec::new(),
+            zone: None,
+            most: Most::default(),
+            home: None,
+            state: Vec::new(),
+            quarantine,
+            unsandboxed: false,
+        }
+    }
+
     /// The home directory of a command that sees these places: the person's path, so that what is configured below it is where
     /// it belongs, unless that would hide a place or lie in the system.
     pub fn home_within(&self, places: &[Place]) -> PathBuf {

@@ -6,6 +6,7 @@ use super::bindings::{Bound, BoundPre};
 use super::error::CallError;
 use super::fence::{Preopens, Refusals};
 use super::limits::{LimitKind, Limits};
+use super::ports::Bearer;
 use super::state::{Note, RoleState, Shared};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub(super) struct Finished {
     pub(super) refusals: Refusals,
     pub(super) notes: Vec<Note>,
     pub(super) notes_dropped: u64,
+    pub(super) walls: Option<String>,
 }
 
 /// Everything that one call needs.
@@ -51,6 +53,7 @@ pub(super) struct Job<S: RoleState> {
     pub(super) pre: BoundPre<S>,
     pub(super) ports: Arc<S::Ports>,
     pub(super) preopens: Arc<Preopens>,
+    pub(super) bearer: Arc<Bearer>,
     pub(super) limits: Limits,
     pub(super) question: Question,
 }
@@ -59,7 +62,7 @@ impl<S: RoleState> Job<S> {
     /// Runs it on this thread, which may block, until its time is over or its caller is `gone`. Guests are looked at with
     /// every tick of the epoch, what waits in the host is dropped.
     pub(super) fn run(self, deadline: Instant, gone: oneshot::Receiver<Infallible>) -> Finished {
-        let shared = Shared::new(&self.limits, self.preopens, S::shared_ports(&self.ports));
+        let shared = Shared::new(&self.limits, self.preopens, S::shared_ports(&self.ports), self.bearer);
         let mut store = Store::new(&self.engine, S::new(shared, &self.ports));
         store.limiter(|state| &mut state.shared().meter);
         store.set_hostcall_fuel(self.limits.host_copies);
@@ -93,6 +96,7 @@ impl<S: RoleState> Job<S> {
             refusals: std::mem::take(&mut shared.refusals),
             notes: std::mem::take(&mut shared.notes.lines),
             notes_dropped: shared.notes.dropped,
+            walls: shared.walls.take(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod imports;
 mod limits;
 mod linkers;
 mod loaded;
+mod native;
 pub mod ports;
 mod state;
 mod survey;
@@ -29,6 +30,7 @@ pub use error::{CallError, LoadError, SetupError};
 pub use fence::{Opened, OwnReadOnly, Preopens, Refusal, Refusals, TEMPORARY};
 pub use limits::{LimitKind, Limits};
 pub use linkers::{link_cron, link_message, link_spawn, link_tasks};
+pub use native::Native;
 pub use state::{MainState, Note, RoleState, SubagentState};
 pub use survey::{Extern, MAX_COMPONENT, Survey, TOOL_INTERFACE};
 pub use verdict::{Asker, ImportClass, PROVIDED, objections, requests};
@@ -37,6 +39,7 @@ use crate::authority::CapabilitySet;
 use call::{Answer, Finished, Job, Question};
 use engine::Ticker;
 use loaded::{Components, Linked};
+use ports::Bearer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,6 +77,8 @@ pub struct Call<'a, S: RoleState> {
     pub preopens: Arc<Preopens>,
     /// What stands behind its interfaces.
     pub ports: Arc<S::Ports>,
+    /// Who makes it.
+    pub bearer: Arc<Bearer>,
     /// Its limits.
     pub limits: &'a Limits,
     /// The tool.
@@ -93,6 +98,8 @@ pub struct Called {
     pub notes: Vec<Note>,
     /// Lines that were too many.
     pub notes_dropped: u64,
+    /// Which walls stood around native commands, where there were any.
+    pub walls: Option<String>,
     /// From the start of the call, without the wait for a turn.
     pub time: Duration,
 }
@@ -176,7 +183,7 @@ impl Sandbox {
             call.component,
             call.capabilities,
             call.preopens,
-            call.ports,
+            (call.ports, call.bearer),
             call.limits,
             question,
         );
@@ -192,6 +199,7 @@ impl Sandbox {
             refusals: finished.refusals,
             notes: finished.notes,
             notes_dropped: finished.notes_dropped,
+            walls: finished.walls,
             time,
         }
     }
@@ -209,7 +217,7 @@ impl Sandbox {
             component,
             capabilities,
             Arc::default(),
-            ports,
+            (ports, Arc::new(Bearer::nobody())),
             &limits,
             Question::Definitions,
         );
@@ -224,7 +232,7 @@ impl Sandbox {
         component: &Component,
         capabilities: CapabilitySet,
         preopens: Arc<Preopens>,
-        ports: Arc<S::Ports>,
+        (ports, bearer): (Arc<S::Ports>, Arc<Bearer>),
         limits: &Limits,
         question: Question,
     ) -> Result<(Finished, Duration), CallError> {
@@ -233,7 +241,7 @@ impl Sandbox {
         let turn = turn.map_err(|_| CallError::Host("it is shutting down".to_owned()))?;
         let ticking = self.ticker.guard();
         let engine = self.engine.clone();
-        let job = Job { engine, pre, ports, preopens, limits: limits.clone(), question };
+        let job = Job { engine, pre, ports, preopens, bearer, limits: limits.clone(), question };
         let started = tokio::time::Instant::now();
         let deadline = started + limits.time;
         // Dropped with this future: a call that nobody waits for any more ends at the next tick and leaves its place.
@@ -267,7 +275,13 @@ impl Sandbox {
 
 impl Finished {
     fn failed(error: CallError) -> Self {
-        Self { answer: Err(error), refusals: Refusals::default(), notes: Vec::new(), notes_dropped: 0 }
+        Self {
+            answer: Err(error),
+            refusals: Refusals::default(),
+            notes: Vec::new(),
+            notes_dropped: 0,
+            walls: None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! chat, session) into it, so that no component can name another origin.
 
 use super::bindings::ringfence::host as wit;
+use crate::authority::Rights;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -50,14 +51,45 @@ pub trait Scheduler: Send + Sync {
     fn remove(&self, id: String) -> Answer<'_, ()>;
 }
 
+/// Who makes a call, and what it holds itself, whatever the tool that it calls was granted. The host says it; no component can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearer {
+    /// The agent's id.
+    pub agent: String,
+    /// Its rights.
+    pub rights: Rights,
+}
+
+impl Bearer {
+    /// Nobody, with nothing.
+    pub fn nobody() -> Self {
+        Self { agent: String::new(), rights: Rights::none() }
+    }
+}
+
+/// Where a command stands, and what the person should hear of it.
+#[derive(Debug, Clone)]
+pub struct Stand {
+    /// For the component.
+    pub outcome: Outcome,
+    /// For the person: a line each.
+    pub notes: Vec<String>,
+}
+
+impl From<Outcome> for Stand {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, notes: Vec::new() }
+    }
+}
+
 /// Runs native commands in the operating system's sandbox.
 pub trait Executor: Send + Sync {
     /// Runs one command.
-    fn run(&self, command: Command) -> Answer<'_, Outcome>;
+    fn run<'a>(&'a self, by: &'a Bearer, command: Command) -> Answer<'a, Stand>;
     /// Sends input to, asks after, or ends a command that still runs.
-    fn interact(&self, input: Input) -> Answer<'_, Outcome>;
+    fn interact<'a>(&'a self, by: &'a Bearer, input: Input) -> Answer<'a, Stand>;
     /// The caller's commands that still run.
-    fn sessions(&self) -> Answer<'_, Vec<Session>>;
+    fn sessions<'a>(&'a self, by: &'a Bearer) -> Answer<'a, Vec<Session>>;
 }
 
 /// What every role may be given a port for.
@@ -149,13 +181,13 @@ impl Scheduler for Unavailable {
 }
 
 impl Executor for Unavailable {
-    fn run(&self, _: Command) -> Answer<'_, Outcome> {
+    fn run<'a>(&'a self, _: &'a Bearer, _: Command) -> Answer<'a, Stand> {
         Self::answer("native commands")
     }
-    fn interact(&self, _: Input) -> Answer<'_, Outcome> {
+    fn interact<'a>(&'a self, _: &'a Bearer, _: Input) -> Answer<'a, Stand> {
         Self::answer("native commands")
     }
-    fn sessions(&self) -> Answer<'_, Vec<Session>> {
+    fn sessions<'a>(&'a self, _: &'a Bearer) -> Answer<'a, Vec<Session>> {
         Self::answer("native commands")
     }
 }

@@ -5,7 +5,7 @@
 
 use super::fence::{Fence, Preopens, Refusals, Temporaries};
 use super::limits::{Limits, Meter};
-use super::ports::{Courier, Executor, MainPorts, Scheduler, SharedPorts, Spawner};
+use super::ports::{Bearer, Courier, Executor, MainPorts, Scheduler, SharedPorts, Spawner};
 use super::wasi::Dice;
 use crate::authority::{CapabilitySet, Role};
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub struct Shared {
     temporaries: Temporaries,
     pub(super) notes: Notes,
     pub(super) executor: Arc<dyn Executor>,
+    pub(super) bearer: Arc<Bearer>,
+    /// Which walls stood around native commands, where there were any.
+    pub(super) walls: Option<String>,
 }
 
 /// A line that a tool left for the operator.
@@ -48,6 +51,11 @@ pub(super) struct Notes {
 }
 
 impl Notes {
+    /// A line of the host's own, which counts for nobody.
+    pub(super) fn of_host(&mut self, message: String) {
+        self.lines.push(Note { level: "warn", message });
+    }
+
     pub(super) fn push(&mut self, level: &'static str, mut message: String) {
         if self.lines.len() >= self.most {
             self.dropped += 1;
@@ -61,7 +69,12 @@ impl Notes {
 }
 
 impl Shared {
-    pub(super) fn new(limits: &Limits, preopens: Arc<Preopens>, ports: &SharedPorts) -> Self {
+    pub(super) fn new(
+        limits: &Limits,
+        preopens: Arc<Preopens>,
+        ports: &SharedPorts,
+        bearer: Arc<Bearer>,
+    ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         // No arguments, no environment, closed stdin, stdout and stderr that go nowhere, no addresses.
@@ -84,6 +97,8 @@ impl Shared {
             temporaries: Temporaries::default(),
             notes: Notes { lines: Vec::new(), dropped: 0, most: limits.log_lines, longest: limits.log_line },
             executor: Arc::clone(&ports.executor),
+            bearer,
+            walls: None,
         }
     }
 

@@ -30,6 +30,8 @@ pub struct AuditRow {
     pub bytes: u64,
     /// How often the host refused something on the way.
     pub refusals: u64,
+    /// Which walls stood around native commands, where there were any.
+    pub walls: Option<String>,
 }
 
 /// Which rows to look at.
@@ -56,7 +58,7 @@ impl Store {
             transaction
                 .prepare_cached(
                     "INSERT INTO audit (at, session, who, role, tool, package, granted, outcome, kind, ms, bytes,
-                     refusals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                     refusals, walls) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 )?
                 .execute(params![
                     now(),
@@ -71,6 +73,7 @@ impl Store {
                     kept(row.ms),
                     kept(row.bytes),
                     kept(row.refusals),
+                    row.walls,
                 ])
                 .map(drop)
         })
@@ -86,7 +89,7 @@ impl Store {
         let mut rows = self.read(|connection| {
             connection
                 .prepare_cached(
-                    "SELECT at, session, who, role, tool, package, granted, outcome, kind, ms, bytes, refusals
+                    "SELECT at, session, who, role, tool, package, granted, outcome, kind, ms, bytes, refusals, walls
                      FROM audit WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR tool = ?2)
                      AND (NOT ?3 OR outcome = 'denied' OR refusals > 0) ORDER BY id DESC LIMIT ?4",
                 )?
@@ -112,5 +115,6 @@ fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
         ms: count(row, 9)?,
         bytes: count(row, 10)?,
         refusals: count(row, 11)?,
+        walls: row.get(12)?,
     })
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 const APPLICATION: i64 = 0x5267_4663;
 
 /// From no tables to the newest; step `n` leads from schema `n` to `n + 1`.
-const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
 /// The newest schema that is known here.
 pub(super) const KNOWN: i64 = STEPS.len() as i64;

@@ -6,7 +6,6 @@ use crate::agent::{
     Budget, Calling, Hooks, Incomplete, Means, Purse, Round, Said, TurnEnd, TurnOutcome, What, Work,
 };
 use crate::authority::{Directories, Flags, Rights, Role};
-use crate::sandbox::ports::Unavailable;
 use crate::store::{Execution, TaskEnd, TaskRow};
 use crate::toolbox::Ports;
 use std::sync::Arc;
@@ -104,7 +103,7 @@ async fn work(inner: Arc<Inner>, row: TaskRow, mut stopped: signal::Receiver<Opt
     let calling = Calling {
         profile,
         flags: Flags(rights),
-        ports: Ports::Subagent(Arc::new(Unavailable::shared())),
+        ports: Ports::Subagent(Arc::new(ground.shared())),
         key: &key,
         kept: true,
     };
@@ -139,7 +138,10 @@ async fn work(inner: Arc<Inner>, row: TaskRow, mut stopped: signal::Receiver<Opt
             std::future::pending::<()>().await;
         }
     };
-    let end = match round.go(Work::Say(vec![Said::by_person(row.task.clone())]), hooks, stop).await {
+    let end = round.go(Work::Say(vec![Said::by_person(row.task.clone())]), hooks, stop).await;
+    // Whatever it left running has nobody any more.
+    ground.commands.end_of(&caller.id);
+    let end = match end {
         Ok(end) => end,
         Err(error) => return failed(error.to_string()),
     };

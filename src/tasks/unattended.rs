@@ -205,6 +205,7 @@ impl Unattended {
         let ports = MainPorts {
             courier: Arc::clone(&letters) as _,
             spawner: self.tasks.spawner(origin),
+            shared: self.ground.shared(),
             ..Unavailable::main()
         };
         caller.rebind(Ports::Main(Arc::new(ports))).map_err(|error| text(&error))?;
@@ -233,6 +234,8 @@ impl Unattended {
         };
         let hooks = Hooks { listen: &|_: What| {}, follow_ups: &follow_ups, notice: &|_| {} };
         let end = round.go(Work::Say(said), hooks, stopped(stop.clone())).await.map_err(|error| text(&error));
+        // What it left running has nobody any more.
+        self.ground.commands.end_of(&caller.id);
         self.tasks.given_is_kept(&turn);
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         let end = match end {

@@ -36,6 +36,8 @@ pub struct AuditRow {
     pub bytes: u64,
     /// How often the host refused something on the way.
     pub refusals: u64,
+    /// Which walls stood around native commands, where there were any.
+    pub walls: Option<String>,
 }
 
 /// Keeps rows. It is handed each before its caller sees the result.
@@ -56,12 +58,13 @@ pub(super) struct Row<'a> {
     pub(super) package: Option<Digest>,
     pub(super) grant: String,
     pub(super) refusals: u64,
+    pub(super) walls: Option<String>,
 }
 
 impl<'a> Row<'a> {
     pub(super) fn begin(agent: &'a Agent, tool: &'a str) -> Self {
         let (started, written) = (Instant::now(), false);
-        Self { agent, tool, started, written, package: None, grant: String::new(), refusals: 0 }
+        Self { agent, tool, started, written, package: None, grant: String::new(), refusals: 0, walls: None }
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -104,6 +107,7 @@ impl<'a> Row<'a> {
             ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
             bytes: bytes as u64,
             refusals: self.refusals,
+            walls: self.walls.take(),
         };
         if let Some(sink) = &self.agent.sink {
             sink.row(&row);
@@ -119,6 +123,7 @@ impl<'a> Row<'a> {
             outcome = row.outcome,
             kind = row.kind.unwrap_or(""),
             refusals = row.refusals,
+            walls = row.walls.as_deref().unwrap_or(""),
             ms = row.ms,
             bytes = row.bytes,
             "call"

@@ -8,6 +8,7 @@ use super::outside::{self, Held};
 use super::package::{Origin, Package};
 use super::{Toolbox, arguments};
 use crate::authority::{Access, Capability, Denial, DenialKind, Effective, Grant, Remedy, Rights, Role};
+use crate::sandbox::ports::Bearer;
 use crate::sandbox::{
     Asker, Call, CallError, Called, Component, Content, ErrorKind, Limits, Note, Preopens, Refusals,
     TEMPORARY, ToolError, objections,
@@ -51,6 +52,7 @@ impl Toolbox {
         let call = (tool, prepared.to_string());
         let called = self.enter(agent, component, &effective, preopens, &limits, call).await;
         row.refusals = called.refusals.count;
+        row.walls = called.walls;
         let directories = &effective.rights().directories;
         let held = Held { workspace: self.opened.workspace(), directories };
         let context = Context { agent, grant: &package.grant, tool, held, arguments: &prepared };
@@ -133,17 +135,37 @@ impl Toolbox {
         (tool, arguments): (&str, String),
     ) -> Called {
         let capabilities = effective.rights().capabilities;
+        let held = agent.holds().rights().clone();
+        let bearer = Arc::new(Bearer { agent: agent.id.clone(), rights: held });
         match &agent.ports {
             Ports::Main(ports) => {
                 let ports = Arc::clone(ports);
                 self.sandbox
-                    .call_main(Call { component, capabilities, preopens, ports, limits, tool, arguments })
+                    .call_main(Call {
+                        component,
+                        capabilities,
+                        preopens,
+                        ports,
+                        bearer,
+                        limits,
+                        tool,
+                        arguments,
+                    })
                     .await
             }
             Ports::Subagent(ports) => {
                 let ports = Arc::clone(ports);
                 self.sandbox
-                    .call_subagent(Call { component, capabilities, preopens, ports, limits, tool, arguments })
+                    .call_subagent(Call {
+                        component,
+                        capabilities,
+                        preopens,
+                        ports,
+                        bearer,
+                        limits,
+                        tool,
+                        arguments,
+                    })
                     .await
             }
         }

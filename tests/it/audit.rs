@@ -96,6 +96,7 @@ fn row(session: &str, tool: &str, outcome: &str, refusals: u64) -> AuditRow {
         ms: 3,
         bytes: u64::MAX,
         refusals,
+        walls: None,
     }
 }
 

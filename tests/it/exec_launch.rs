@@ -1,7 +1,7 @@
 //! The launcher: one command at a time behind real walls.
 
 use ringfence::authority::Access;
-use ringfence::exec::{Ended, Feature, Job, Launcher, Level, Most, Place, Running, Settings};
+use ringfence::exec::{Ended, Job, Launcher, Most, Place, Running, Settings};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,7 @@ pub fn program() -> PathBuf {
 }
 
 pub fn settings(quarantine: &Path) -> Settings {
-    Settings {
-        timeout: None,
-        least: Level::LEAST,
-        places: Vec::new(),
-        environment: Vec::new(),
-        path: (Vec::new(), Vec::new()),
-        most: Most::default(),
-        searched: Vec::new(),
-        zone: None,
-        home: Some(PathBuf::from("/root")),
-        state: Vec::new(),
-        quarantine: quarantine.to_owned(),
-        unsandboxed: false,
-    }
+    Settings { home: Some(PathBuf::from("/root")), ..Settings::of(quarantine.to_owned()) }
 }
 
 pub fn job(workspace: &Path, line: &str) -> Job {

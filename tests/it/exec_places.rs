@@ -99,6 +99,8 @@ fn escape_070_what_was_opened_is_compared() {
         places: configured.iter().map(|path| place(&yard.at(path))).collect(),
         environment: Vec::new(),
         path: (Vec::new(), Vec::new()),
+        searched: Vec::new(),
+        zone: None,
         most: Most::default(),
         home: Some(yard.at("me")),
         state: yard.state(),

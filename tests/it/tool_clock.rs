@@ -5,8 +5,8 @@ use crate::support::{self, World};
 use crate::tool_tasks::summary;
 use ringfence::authority::{Flags, Profile, Rights, Role};
 use ringfence::sandbox::ports::{
-    Accepted, Answer, Command, Courier, Execution, Executor, Finished, Input, MainPorts, Outcome as Stands,
-    Outgoing, Receipt, Request, Session, SharedPorts, Spawner, Summary,
+    Accepted, Answer, Bearer, Command, Courier, Execution, Executor, Finished, Input, MainPorts,
+    Outcome as Stands, Outgoing, Receipt, Request, Session, SharedPorts, Spawner, Stand, Summary,
 };
 use ringfence::sandbox::{CallError, LimitKind};
 use ringfence::toolbox::{Agent, Outcome, Ports, text_of};
@@ -81,13 +81,13 @@ impl Spawner for Slow {
 }
 
 impl Executor for Slow {
-    fn run(&self, _: Command) -> Answer<'_, Stands> {
-        self.later(ended())
+    fn run<'a>(&'a self, _: &'a Bearer, _: Command) -> Answer<'a, Stand> {
+        self.later(ended().into())
     }
-    fn interact(&self, _: Input) -> Answer<'_, Stands> {
-        self.later(ended())
+    fn interact<'a>(&'a self, _: &'a Bearer, _: Input) -> Answer<'a, Stand> {
+        self.later(ended().into())
     }
-    fn sessions(&self) -> Answer<'_, Vec<Session>> {
+    fn sessions<'a>(&'a self, _: &'a Bearer) -> Answer<'a, Vec<Session>> {
         self.later(Vec::new())
     }
 }

@@ -74,10 +74,11 @@ impl Clockwork {
             runtime.block_on(toolbox.add(path.clone(), bytes, Grant(Rights::all()))).unwrap();
         }
         let cron = config.cron.clone();
+        let commands = crate::support::commands(&dirs);
         let ground = Ground::new(
             (Arc::new(toolbox), Arc::new(config)),
             (dirs, workspace),
-            Arc::clone(&store),
+            (Arc::clone(&store), commands),
             Client::new(),
         );
         let clock = Arc::new(AtomicI64::new(START));

@@ -25,3 +25,12 @@ pub use seed::{Going, Seed, until};
 pub use stage::Stage;
 pub use terminal::Terminal;
 pub use world::{Conversation, World, code_cache};
+
+/// Native commands by the real binary, with nothing configured.
+pub fn commands(dirs: &ringfence::config::Dirs) -> ringfence::exec::Commands {
+    let settings = ringfence::exec::Settings {
+        state: dirs.places(),
+        ..ringfence::exec::Settings::of(dirs.data.join("quarantine"))
+    };
+    ringfence::exec::Commands::new(env!("CARGO_BIN_EXE_ringfence").into(), settings)
+}

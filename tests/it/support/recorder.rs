@@ -1,9 +1,9 @@
 //! Ports that write down what reaches them.
 
 use ringfence::sandbox::ports::{
-    Accepted, Answer, Command, Courier, Delivery, Error, ErrorKind, Execution, Executor, Finished, Input,
-    Job, JobEntry, MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts, Spawner,
-    Summary,
+    Accepted, Answer, Bearer, Command, Courier, Delivery, Error, ErrorKind, Execution, Executor, Finished,
+    Input, Job, JobEntry, MainPorts, Outcome, Outgoing, Receipt, Request, Scheduler, Session, SharedPorts,
+    Spawner, Stand, Summary,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -17,6 +17,7 @@ struct Heard {
     jobs: Vec<String>,
     added: Vec<Job>,
     executed: Vec<String>,
+    bearers: Vec<Bearer>,
     commands: Vec<Command>,
     inputs: Vec<Input>,
     log: Vec<String>,
@@ -84,6 +85,11 @@ impl Recorder {
         self.0.lock().unwrap().log.push(line.to_owned());
     }
 
+    /// Who asked for commands.
+    pub fn bearers(&self) -> Vec<Bearer> {
+        self.0.lock().unwrap().bearers.clone()
+    }
+
     /// Everything that reached any of them.
     pub fn everything(&self) -> Vec<String> {
         let heard = [self.messages(), self.spawned(), self.tasks_asked(), self.jobs()];
@@ -135,9 +141,9 @@ impl Recorder {
         known.cloned().unwrap_or_else(|| summary(id))
     }
 
-    fn command_stands(&self) -> Answer<'_, Outcome> {
+    fn command_stands(&self) -> Answer<'_, Stand> {
         let next = self.0.lock().unwrap().answers.outcomes.pop_front();
-        self.answer(next.unwrap_or_else(outcome))
+        self.answer(next.unwrap_or_else(outcome).into())
     }
 
     fn answer<'a, T: Send + 'a>(&self, value: T) -> Answer<'a, T> {
@@ -236,21 +242,22 @@ impl Scheduler for Recorder {
 }
 
 impl Executor for Recorder {
-    fn run(&self, command: Command) -> Answer<'_, Outcome> {
+    fn run<'a>(&'a self, by: &'a Bearer, command: Command) -> Answer<'a, Stand> {
         let mut heard = self.0.lock().unwrap();
+        heard.bearers.push(by.clone());
         heard.executed.push(command.line.clone());
         heard.commands.push(command);
         drop(heard);
         self.command_stands()
     }
-    fn interact(&self, input: Input) -> Answer<'_, Outcome> {
+    fn interact<'a>(&'a self, _: &'a Bearer, input: Input) -> Answer<'a, Stand> {
         let mut heard = self.0.lock().unwrap();
         heard.executed.push(input.text.clone());
         heard.inputs.push(input);
         drop(heard);
         self.command_stands()
     }
-    fn sessions(&self) -> Answer<'_, Vec<Session>> {
+    fn sessions<'a>(&'a self, _: &'a Bearer) -> Answer<'a, Vec<Session>> {
         let sessions = self.0.lock().unwrap().answers.sessions.clone();
         self.answer(sessions)
     }

@@ -120,7 +120,8 @@ impl Yard {
             runtime.block_on(toolbox.add(path.clone(), bytes, Grant(Rights::all()))).unwrap();
         }
         let parts = (Arc::new(toolbox), Arc::new(config));
-        let ground = Ground::new(parts, (dirs, workspace), Arc::clone(&store), Client::new());
+        let commands = crate::support::commands(&dirs);
+        let ground = Ground::new(parts, (dirs, workspace), (Arc::clone(&store), commands), Client::new());
         Self { _temp: temp, store, ground }
     }
 
@@ -289,7 +290,7 @@ impl Process {
     pub fn caller(&self, yard: &Yard, profile: Profile, at: &At) -> Agent {
         let (store, key) = (&yard.store, at.origin.key.clone());
         let ports = match profile.role {
-            Role::Subagent => Ports::Subagent(Arc::new(Unavailable::shared())),
+            Role::Subagent => Ports::Subagent(Arc::new(yard.ground.shared())),
             Role::Main => {
                 let sender = Sender { key: key.clone(), workspace: yard.workspace().to_owned() };
                 let cron = yard.ground.config.cron.clone();
@@ -297,6 +298,7 @@ impl Process {
                     courier: Arc::new(Letterbox::new(Arc::clone(store), sender, false)),
                     spawner: Arc::clone(&at.spawner),
                     scheduler: schedule::scheduler(Arc::clone(store), cron, at.origin.clone()),
+                    shared: yard.ground.shared(),
                     ..Unavailable::main()
                 }))
             }

@@ -1,0 +1,2 @@
+-- Which walls stood around native commands, where a call had any.
+ALTER TABLE audit ADD COLUMN walls TEXT;
