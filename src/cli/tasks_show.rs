@@ -173,7 +173,7 @@ fn transcript_of(store: &Store, row: &TaskRow) -> Result<String, Stop> {
 
 /// Something that happened in a run.
 enum Entry {
-    Call(AuditRow),
+    Call(Box<AuditRow>),
     Text(i64, String),
 }
 

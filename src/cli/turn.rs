@@ -310,7 +310,6 @@ impl Talk {
                     origin(),
                 ),
             },
-            ..Unavailable::main()
         })
     }
 

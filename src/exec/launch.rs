@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tempfile::TempDir;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::OnceCell;
 
@@ -51,6 +52,8 @@ pub struct Running {
     socket: AsyncFd<OwnedFd>,
     handle: AsyncFd<OwnedFd>,
     group: Option<Group>,
+    /// Its home, where it has none in a view. It goes with this.
+    own: Option<TempDir>,
     /// What its first process told of the end; `None` within when it told nothing.
     told: Option<Option<Ending>>,
     ended: Option<Ended>,
@@ -84,6 +87,7 @@ impl Running {
             None => Ended::Killed,
         };
         self.group = None;
+        self.own = None;
         self.ended = Some(ended);
         ended
     }
@@ -235,7 +239,9 @@ impl Launcher {
             Some(groups) => Some(Groups::make(groups, &job.most).map_err(|error| setup("group", &error))?),
             None => None,
         };
-        let plan = plan(settings, job, pins, level, group.is_some())?;
+        let mut plan = plan(settings, job, pins, level, group.is_some())?;
+        // Without a view there is no place of its own for it, unless one is made.
+        let own = if level == Level::Landlock { Some(home_of_its_own(&mut plan)?) } else { None };
         let streams = Streams::new(job.terminal, input).map_err(|error| setup("streams", &error))?;
         let (ours, theirs) = wire::pair().map_err(|error| setup("socket", &error))?;
         let file = wire::write_plan(&plan).map_err(|error| setup("plan", &error))?;
@@ -247,7 +253,8 @@ impl Launcher {
         self.order(order, &with)?;
         drop(theirs);
         let ours = watched(ours).map_err(|error| setup("socket", &error))?;
-        let starting = Starting { socket: ours, group, born_in: birthplace.is_some(), level };
+        let born_in = birthplace.is_some();
+        let starting = Starting { socket: ours, group, own, born_in, level };
         let [stdin, stdout, stderr] = streams.ours;
         // Ours alone are open from here on, so that the end of theirs is seen.
         drop(streams.theirs);
@@ -287,6 +294,7 @@ impl Launcher {
 struct Starting {
     socket: AsyncFd<OwnedFd>,
     group: Option<Group>,
+    own: Option<TempDir>,
     born_in: bool,
     level: Level,
 }
@@ -326,8 +334,8 @@ impl Starting {
             return Err(ExecError::Setup { step: "start".to_owned(), problem });
         };
         let handle = super::watch::readable(handle).map_err(|error| setup("handle", &error))?;
-        let Self { socket, group, level, .. } = self;
-        Ok(Running { level, stdout, stderr, stdin, socket, handle, group, told: None, ended: None })
+        let Self { socket, group, own, level, .. } = self;
+        Ok(Running { level, stdout, stderr, stdin, socket, handle, group, own, told: None, ended: None })
     }
 }
 
@@ -446,6 +454,19 @@ fn plan(settings: &Settings, job: &Job, pins: &[Pin], level: Level, group: bool)
         outside: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
         owner,
     })
+}
+
+/// A directory that is a command's own, as its home and for what is temporary.
+fn home_of_its_own(plan: &mut Plan) -> Result<TempDir, ExecError> {
+    let own = TempDir::with_prefix("ringfence-").map_err(|error| setup("home", &error))?;
+    let path = crate::config::canonical(own.path()).map_err(|error| setup("home", &error))?;
+    for (name, value) in &mut plan.environment {
+        if matches!(name.as_slice(), b"HOME" | b"TMPDIR") {
+            *value = path.as_os_str().as_bytes().to_vec();
+        }
+    }
+    plan.home = path;
+    Ok(own)
 }
 
 /// A place as it is now, and whose it is.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 pub struct Ground {
-    pub root: TempDir,
+    _root: TempDir,
     pub workspace: PathBuf,
     pub commands: Commands,
 }
@@ -25,7 +25,7 @@ impl Ground {
         std::fs::create_dir(&workspace).unwrap();
         std::fs::create_dir(real.join("quarantine")).unwrap();
         let settings = change(Settings { quarantine: real.join("quarantine"), ..settings(&real) });
-        Self { root, workspace, commands: Commands::new(program(), settings) }
+        Self { _root: root, workspace, commands: Commands::new(program(), settings) }
     }
 
     pub fn caller(&self, owner: &str) -> Caller {

@@ -47,6 +47,7 @@ mod events;
 mod exec_causes;
 mod exec_commands;
 mod exec_config;
+mod exec_escapes;
 mod exec_flag;
 mod exec_guard;
 mod exec_launch;

@@ -103,12 +103,12 @@ fn a_file_of_another_user_is_refused() {
 fn a_newer_database_is_refused_and_left_as_it_is() {
     let kept = Kept::new();
     kept.session("a").append(user("a")).unwrap();
-    kept.raw().pragma_update(None, "user_version", 3).unwrap();
+    kept.raw().pragma_update(None, "user_version", 4).unwrap();
     let path = kept.path();
     drop(kept.store);
     let before = fs::read(&path).unwrap();
     let error = refused(&path);
-    assert!(matches!(error, StoreError::Newer { found: 3, known: 2, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 4, known: 3, .. }), "{error:?}");
     assert!(error.to_string().contains("newer ringfence"), "{error}");
     assert_eq!(error.to_string().lines().count(), 1);
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -149,7 +149,7 @@ fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_everything() {
         let raw = rusqlite::Connection::open(&path).unwrap();
         raw.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    assert_eq!(version(), 2);
+    assert_eq!(version(), 3);
 
     let all = ringfence::session::list(&store, None).unwrap();
     let known: Vec<_> =
@@ -178,7 +178,7 @@ fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_everything() {
     assert!(matches!(store.record_task(&new, 1).unwrap(), ringfence::store::Recorded::New(_)));
     drop((session, store));
     let store = Store::open(&path).unwrap();
-    assert_eq!((version(), store.unowned_tasks(9).unwrap().len()), (2, 1));
+    assert_eq!((version(), store.unowned_tasks(9).unwrap().len()), (3, 1));
     let kept = Session::open(&store, SessionKey::parse("a")).unwrap().history_rows().unwrap();
     assert_eq!(kept[3].source.as_deref(), Some("task:t1"));
 }

@@ -1,7 +1,7 @@
 //! Landlock: the rules for files once more, independent of the mounts, and no TCP, no abstract sockets, no signals outside.
 
 use super::{At as _, Failure, Step, system, wrong};
-use crate::exec::wire::Plan;
+use crate::exec::wire::{Namespaces, Plan};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
@@ -45,19 +45,40 @@ impl May {
     }
 }
 
+/// What is allowed in a view, which holds nothing of the host's that it should not.
+const OF_VIEW: [(&str, May); 7] = [
+    ("/", May::List),
+    ("/proc", May::Look),
+    ("/etc", May::Use),
+    ("/dev", May::Devices),
+    ("/dev/shm", May::Change),
+    ("/tmp", May::Change),
+    ("/var/tmp", May::Change),
+];
+
+/// What is allowed of the host's own files where there is no view: what programs need to start, and no place that is shared.
+const OF_HOST: [(&str, May); 14] = [
+    ("/proc", May::Look),
+    ("/etc/ld.so.cache", May::Look),
+    ("/etc/ld.so.conf", May::Look),
+    ("/etc/localtime", May::Look),
+    ("/etc/passwd", May::Look),
+    ("/etc/group", May::Look),
+    ("/etc/nsswitch.conf", May::Look),
+    ("/etc/hosts", May::Look),
+    ("/dev/null", May::Devices),
+    ("/dev/zero", May::Devices),
+    ("/dev/full", May::Devices),
+    ("/dev/random", May::Devices),
+    ("/dev/urandom", May::Devices),
+    ("/dev/tty", May::Devices),
+];
+
 /// Stands behind the mounts, for this process and all after it.
 pub(super) fn stand(plan: &Plan) -> Step {
     let mut rules = ruleset().map_err(|error| failed(&error))?;
-    let fixed = [
-        ("/", May::List),
-        ("/proc", May::Look),
-        ("/etc", May::Use),
-        ("/dev", May::Devices),
-        ("/dev/shm", May::Change),
-        ("/tmp", May::Change),
-        ("/var/tmp", May::Change),
-    ];
-    for (path, may) in fixed {
+    let fixed: &[(&str, May)] = if plan.namespaces == Namespaces::None { &OF_HOST } else { &OF_VIEW };
+    for (path, may) in fixed.iter().copied() {
         rules = allow(rules, Path::new(path), may)?;
     }
     for path in system::visible() {
