@@ -8,7 +8,7 @@ use super::repeat::Admission;
 use super::showing::shown;
 use super::turn::TurnOutcome;
 use crate::provider::{Block, Message, Speaker, ToolCall, ToolResult};
-use crate::toolbox::{Agent, Outcome, Toolbox};
+use crate::toolbox::{Agent, Note, Outcome, Toolbox};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::path::PathBuf;
@@ -108,6 +108,9 @@ async fn make(
     // Those that run together all begin before one of them is over, however short it is.
     tokio::task::yield_now().await;
     let reply = toolbox.call(caller, &call.name, &call.arguments).await;
+    for note in reply.notes.iter().filter(|note| note.level == Note::NOTICE) {
+        listen(What::Notice { text: note.message.clone() });
+    }
     let shown = shown(toolbox, caller, &call.name, &reply.outcome);
     let ok = matches!(reply.outcome, Outcome::Done(_));
     let finished = What::ToolFinished {

@@ -86,6 +86,9 @@ impl Painter {
             }
             What::ToolStarted { id, name, arguments } => {
                 self.settle(&mut state, true);
+                if let Some(line) = command_line(name, arguments) {
+                    self.say(&line);
+                }
                 state.calls.insert(id.clone(), arguments.clone());
                 self.busy(&format!("{} {}", one_line(name, NAME), brief(arguments)));
             }
@@ -258,6 +261,19 @@ fn meaning(kind: &str) -> Option<&'static str> {
     })
 }
 
+/// A shell command with all its lines, since what stands behind the first one runs as well. One that fits into a line is told
+/// with the call's end.
+fn command_line(tool: &str, arguments: &str) -> Option<String> {
+    let Ok(Value::Object(map)) = serde_json::from_str(arguments) else { return None };
+    let line = map.get("command").or_else(|| map.get("cmd")).filter(|_| tool == "exec")?.as_str()?;
+    if line.lines().count() < 2 && line.chars().count() <= BRIEF / 2 {
+        return None;
+    }
+    // Control characters and what is not to be seen are written out.
+    let lines: Vec<String> = line.lines().map(crate::toolbox::one_line).collect();
+    Some(format!("exec runs:\n    {}", lines.join("\n    ")))
+}
+
 /// Arguments in a few words.
 fn brief(arguments: &str) -> String {
     let text = match serde_json::from_str(arguments) {
@@ -286,5 +302,19 @@ fn one_line(text: &str, most: usize) -> String {
         Some(head) => format!("{head}..."),
         None if text.trim_end().lines().count() > 1 => format!("{line} ..."),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod command_lines {
+    use super::command_line;
+
+    #[test]
+    fn a_comment_hides_nothing_and_nothing_acts() {
+        let shown = command_line("exec", r##"{"command":"# harmless\nrm -rf x\u001b[2J"}"##).unwrap();
+        assert!(shown.contains("# harmless\n") && shown.contains("rm -rf x"), "{shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+        assert_eq!(command_line("exec", r#"{"command":"ls"}"#), None, "it is told with the call");
+        assert_eq!(command_line("grep", r#"{"command":"a\nb"}"#), None);
     }
 }

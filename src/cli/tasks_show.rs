@@ -209,14 +209,14 @@ fn entries(store: &Store, row: &TaskRow) -> Result<Vec<Entry>, Stop> {
         while let Some(call) = calls.next_if(|call| call.at < reply.at || (asked > 0 && call.at == reply.at))
         {
             asked = asked.saturating_sub(1);
-            entries.push(Entry::Call(call));
+            entries.push(Entry::Call(Box::new(call)));
         }
         asked += reply.calls;
         if !reply.text.trim().is_empty() {
             entries.push(Entry::Text(reply.at, reply.text));
         }
     }
-    entries.extend(calls.map(Entry::Call));
+    entries.extend(calls.map(|call| Entry::Call(Box::new(call))));
     Ok(entries)
 }
 

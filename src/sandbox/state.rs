@@ -35,7 +35,7 @@ pub struct Shared {
 /// A line that a tool left for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// How much it matters: `debug`, `info`, `warn` or `error`.
+    /// How much it matters: `debug`, `info`, `warn` or `error`; [`Note::NOTICE`] for one of the host's own.
     pub level: &'static str,
     /// The line.
     pub message: String,
@@ -50,10 +50,15 @@ pub(super) struct Notes {
     longest: usize,
 }
 
+impl Note {
+    /// A line of the host's own, which the person is to see.
+    pub const NOTICE: &'static str = "notice";
+}
+
 impl Notes {
     /// A line of the host's own, which counts for nobody.
     pub(super) fn of_host(&mut self, message: String) {
-        self.lines.push(Note { level: "warn", message });
+        self.lines.push(Note { level: Note::NOTICE, message });
     }
 
     pub(super) fn push(&mut self, level: &'static str, mut message: String) {

@@ -15,7 +15,7 @@ mod recall;
 mod schema;
 mod spill;
 
-pub use crate::sandbox::{Content, ErrorKind, Output, ToolError};
+pub use crate::sandbox::{Content, ErrorKind, Note, Output, ToolError};
 pub use agent::{Agent, Ports, RoleMismatch};
 pub use arguments::{ArgumentError, prepare};
 pub use audit::{AuditRow, AuditSink, TARGET as AUDIT_TARGET};

@@ -137,3 +137,27 @@ fn main_is_short_and_files_stay_small() {
     assert!(p90 <= 500, "p90 {p90}");
     assert!(*sizes.last().unwrap() <= 800);
 }
+
+/// Every process is started in one of these places. Native commands are born below the launcher, and nowhere else.
+#[test]
+fn processes_are_started_in_known_places() {
+    let src = root().join("src");
+    let mut found = Vec::new();
+    for path in sources(&src) {
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
+        let starts = ["Command::new(", "execve(", "posix_spawn", "SYS_clone3,", "libc::fork", ".exec()"];
+        let count: usize = starts.iter().map(|start| code.matches(start).count()).sum();
+        if count > 0 {
+            found.push((path.strip_prefix(&src).unwrap().to_string_lossy().into_owned(), count));
+        }
+    }
+    let known = [
+        ("config/keys.rs", 1),
+        ("exec/inside/filters.rs", 1),
+        ("exec/inside/sys.rs", 2),
+        ("exec/launch.rs", 1),
+        ("exec/mod.rs", 2),
+    ];
+    assert_eq!(found, known.map(|(file, count)| (file.to_owned(), count)));
+}
