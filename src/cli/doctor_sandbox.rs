@@ -213,7 +213,7 @@ impl Report {
 
 /// What every command sees of this system.
 fn system() -> impl Iterator<Item = PathBuf> {
-    exec::system().filter(|path| config::canonical(path).is_ok())
+    exec::system().into_iter().filter(|path| config::canonical(path).is_ok())
 }
 
 fn entry(name: &str, says: &str) -> String {

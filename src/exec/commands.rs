@@ -3,9 +3,9 @@
 use super::ExecError;
 use super::drive::{self, Guarded, MOST_INPUT, Shared, Tell};
 use super::guard::{Before, Findings, Pin};
-use super::launch::{Launcher, Running};
 use super::probe::{Feature, Machine};
 use super::spec::{Caller, Job, Place, Settings};
+use super::{Launcher, Running};
 use crate::authority::{Access, Level};
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;

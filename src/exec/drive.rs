@@ -2,9 +2,9 @@
 
 use super::guard::Before;
 use super::guard::Findings;
-use super::launch::{Ended, Running};
 use super::output::Stream;
-use super::watch;
+use super::spec::Ended;
+use super::{Running, watch};
 use crate::authority::Level;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

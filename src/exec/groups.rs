@@ -145,15 +145,16 @@ impl Groups {
 
 #[expect(clippy::disallowed_methods, reason = "control groups are directories of the kernel's")]
 impl Group {
-    /// Moves a process in. What it starts from then on is in it as well.
+    /// Files through which a process goes in by itself, where it cannot be born in: who goes in alone waits for nobody, while
+    /// to be moved by another waits for all processors.
     ///
     /// # Errors
     ///
-    /// When the system does not.
-    pub(super) fn take(&self, pid: i32) -> io::Result<()> {
-        self.directories
-            .iter()
-            .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
+    /// When the system opens none.
+    pub(super) fn doors(&self) -> io::Result<Vec<OwnedFd>> {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let open = |directory: &PathBuf| Ok(rustix::fs::open(directory.join("tasks"), flags, Mode::empty())?);
+        if self.two { Ok(Vec::new()) } else { self.directories.iter().map(open).collect() }
     }
 
     /// For processes that are born in it, where that can be.

@@ -7,7 +7,7 @@ use super::guard::Pin;
 use super::launcher::LAUNCHER;
 use super::places::refuse_opened;
 use super::probe::{Feature, Found, Machine, Missing};
-use super::spec::{Job, Place, Settings};
+use super::spec::{Ended, Job, Place, Settings};
 use super::wire::{self, Ending, Mounted, Namespaces, Order, Plan, Report, Word};
 use crate::authority::{Access, Level};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
@@ -24,19 +24,6 @@ use tokio::sync::OnceCell;
 
 /// How long setting up may take, at most.
 const SET_UP: Duration = Duration::from_secs(20);
-
-/// How a command's first process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By this signal.
-    Signalled(i32),
-    /// With everything around it: it was ended from here.
-    Killed,
-    /// Because its processes took more memory than they may.
-    OutOfMemory,
-}
 
 /// A command that runs. When it is dropped, all its processes are ended.
 #[derive(Debug)]
@@ -246,15 +233,18 @@ impl Launcher {
         let (ours, theirs) = wire::pair().map_err(|error| setup("socket", &error))?;
         let file = wire::write_plan(&plan).map_err(|error| setup("plan", &error))?;
         let birthplace = group.as_ref().and_then(Group::birthplace);
-        let order = Order::Run { namespaces: plan.namespaces, group: birthplace.is_some() };
+        let doors = group.as_ref().map(Group::doors).transpose().map_err(|error| setup("group", &error))?;
+        let doors = doors.unwrap_or_default();
+        let order =
+            Order::Run { namespaces: plan.namespaces, group: birthplace.is_some(), doors: doors.len() };
         let [stdin, stdout, stderr] = &streams.theirs;
         let mut with = vec![theirs.as_fd(), file.as_fd(), stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         with.extend(birthplace.as_ref().map(|group| group.as_fd()));
+        with.extend(doors.iter().map(|door| door.as_fd()));
         self.order(order, &with)?;
         drop(theirs);
         let ours = watched(ours).map_err(|error| setup("socket", &error))?;
-        let born_in = birthplace.is_some();
-        let starting = Starting { socket: ours, group, own, born_in, level };
+        let starting = Starting { socket: ours, group, own, level };
         let [stdin, stdout, stderr] = streams.ours;
         // Ours alone are open from here on, so that the end of theirs is seen.
         drop(streams.theirs);
@@ -295,7 +285,6 @@ struct Starting {
     socket: AsyncFd<OwnedFd>,
     group: Option<Group>,
     own: Option<TempDir>,
-    born_in: bool,
     level: Level,
 }
 
@@ -305,11 +294,8 @@ impl Starting {
         loop {
             let heard = hear(&self.socket).await.map_err(|error| setup("socket", &error))?;
             match heard {
-                Some((Report::Born { pid }, mut with)) => {
+                Some((Report::Born { .. }, mut with)) => {
                     handle = with.pop();
-                    if let Some(group) = self.group.as_ref().filter(|_| !self.born_in) {
-                        group.take(pid).map_err(|error| setup("group", &error))?;
-                    }
                     wire::send(self.socket.get_ref(), &Word::Go, &[]).map_err(|error| setup("go", &error))?;
                 }
                 Some((Report::Terminal, mut with)) => {
@@ -334,7 +320,7 @@ impl Starting {
             return Err(ExecError::Setup { step: "start".to_owned(), problem });
         };
         let handle = super::watch::readable(handle).map_err(|error| setup("handle", &error))?;
-        let Self { socket, group, own, level, .. } = self;
+        let Self { socket, group, own, level } = self;
         Ok(Running { level, stdout, stderr, stdin, socket, handle, group, own, told: None, ended: None })
     }
 }

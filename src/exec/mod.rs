@@ -4,12 +4,18 @@
 mod causes;
 mod commands;
 mod drive;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod error;
+#[cfg(target_os = "linux")]
 mod groups;
 mod guard;
+#[cfg(target_os = "linux")]
 mod inside;
 mod job;
+#[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
 mod launcher;
 mod mounts;
 mod output;
@@ -17,27 +23,29 @@ mod places;
 mod probe;
 mod spec;
 mod watch;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use crate::authority::Level;
 pub use causes::Facts;
 pub use commands::{Commands, Input, Outcome, Request, Session};
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{LAUNCHER, Launcher, Running, launcher, system};
 pub use error::ExecError;
 pub use guard::{Before, Finding, Findings, Pin};
-pub use launch::{Ended, Launcher, Running};
+#[cfg(target_os = "linux")]
+pub use inside::system;
+#[cfg(target_os = "linux")]
+pub use launch::{Launcher, Running};
+#[cfg(target_os = "linux")]
 pub use launcher::{LAUNCHER, launcher};
 pub use output::{Stream, Taken};
 pub use places::{Identity, refuse_opened, refuse_secrets, refuse_state};
 pub use probe::{Feature, Found, Machine, Missing};
-pub use spec::{Caller, Job, Most, Place, Settings};
+pub use spec::{Caller, Ended, Job, Most, Place, Settings};
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Directories of the system that every command sees, read-only, where they are there.
-pub fn system() -> impl Iterator<Item = PathBuf> {
-    inside::system::visible()
-}
 
 /// This program anew, for one of its own tasks: no environment, and pipes for what goes in and comes out.
 #[expect(clippy::disallowed_methods, reason = "this room starts processes")]

@@ -134,3 +134,16 @@ pub struct Job {
     /// Whether it has a terminal of its own.
     pub terminal: bool,
 }
+
+/// How a command's first process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// With everything around it: it was ended from here.
+    Killed,
+    /// Because its processes took more memory than they may.
+    OutOfMemory,
+}

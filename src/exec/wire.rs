@@ -30,6 +30,8 @@ pub(super) enum Order {
         namespaces: Namespaces,
         /// Whether a control group comes along.
         group: bool,
+        /// How many doors of control groups come along behind it.
+        doors: usize,
     },
     /// Try out what there is. With it comes the socket for the answer.
     Probe,
@@ -122,7 +124,7 @@ pub(super) enum Ending {
 /// What a command's first process is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Word {
-    /// It is where it should be; go on.
+    /// The host has a handle on it; go on.
     Go,
     /// Ask everything to end.
     Terminate,

@@ -152,6 +152,7 @@ fn processes_are_started_in_known_places() {
             found.push((path.strip_prefix(&src).unwrap().to_string_lossy().into_owned(), count));
         }
     }
+    found.sort();
     let known = [
         ("config/keys.rs", 1),
         ("exec/inside/filters.rs", 1),

@@ -11,11 +11,16 @@ mod pins;
 mod probing;
 mod reaper;
 pub(super) mod sys;
-pub(super) mod system;
+mod system;
 mod view;
 
 pub(super) use check::Outside;
 pub(super) use probing::{clone_flags, probe};
+
+/// Directories of the system that every command sees, read-only, where they are there.
+pub fn system() -> Vec<std::path::PathBuf> {
+    system::visible().collect()
+}
 
 use super::wire::{self, Namespaces, Order, Plan, Report, Word};
 use rustix::io::Errno;
@@ -67,11 +72,13 @@ pub(super) struct Handed {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) group: Option<OwnedFd>,
+    /// Doors of control groups to go in by.
+    pub(super) doors: Vec<OwnedFd>,
 }
 
 /// The first process of a command. It never returns.
 pub(super) fn first_process(handed: Handed, outside: &Outside) -> ! {
-    let Handed { socket, plan, stdin, stdout, stderr, group } = handed;
+    let Handed { socket, plan, stdin, stdout, stderr, group, doors } = handed;
     drop(group);
     let tell = |failure: Failure| -> ! {
         let Failure { step, errno, detail } = failure;
@@ -84,12 +91,18 @@ pub(super) fn first_process(handed: Handed, outside: &Outside) -> ! {
         Ok(plan) => plan,
         Err(failure) => tell(failure),
     };
-    match prepare(&plan, socket.as_fd())
+    match go_in(doors)
+        .and_then(|()| prepare(&plan, socket.as_fd()))
         .and_then(|()| part(&plan, &socket, [&stdin, &stdout, &stderr], outside))
     {
         Ok(code) => sys::leave(code),
         Err(failure) => tell(failure),
     }
+}
+
+/// Goes into the control groups that the host has made. Zero is who writes it.
+fn go_in(doors: Vec<OwnedFd>) -> Step {
+    doors.iter().try_for_each(|door| rustix::io::write(door, b"0").map(drop).at("group"))
 }
 
 /// Everything that the command and its first process share.
@@ -118,7 +131,7 @@ fn prepare(plan: &Plan, socket: BorrowedFd<'_>) -> Step {
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
             .at("death-signal")?;
     }
-    // The host moves this process to where its limits are.
+    // The host has a handle on this process by now.
     match wire::receive::<Word>(socket).at("go")? {
         Some((Word::Go, _)) => Ok(()),
         _ => wrong("go", "the host went away"),
@@ -196,5 +209,11 @@ pub(super) fn handed(order: Order, with: Vec<OwnedFd>) -> Option<Handed> {
         Order::Run { group: true, .. } => Some(next()?),
         _ => None,
     };
-    Some(Handed { socket, plan, stdin, stdout, stderr, group })
+    let doors: Vec<OwnedFd> = with.collect();
+    // A group that was not gone into would bound nothing.
+    let Order::Run { doors: wanted, .. } = order else { return None };
+    if doors.len() != wanted {
+        return None;
+    }
+    Some(Handed { socket, plan, stdin, stdout, stderr, group, doors })
 }
