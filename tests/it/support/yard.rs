@@ -7,7 +7,7 @@ use ringfence::authority::{Access, CapabilitySet, Directories, Flags, Grant, Hos
 use ringfence::bus::{Letterbox, Sender};
 use ringfence::config::{Config, Dirs, Presence};
 use ringfence::egress::Client;
-use ringfence::sandbox::ports::{Error, MainPorts, Request, Spawner, Unavailable};
+use ringfence::sandbox::ports::{Error, MainPorts, Request, Spawner};
 use ringfence::sandbox::{Limits, MAX_COMPONENT, Opened};
 use ringfence::schedule;
 use ringfence::session::{Kept, Session, SessionKey};
@@ -299,7 +299,6 @@ impl Process {
                     spawner: Arc::clone(&at.spawner),
                     scheduler: schedule::scheduler(Arc::clone(store), cron, at.origin.clone()),
                     shared: yard.ground.shared(),
-                    ..Unavailable::main()
                 }))
             }
         };
