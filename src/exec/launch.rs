@@ -63,8 +63,11 @@ impl Running {
             }
         }
         let report = self.told.flatten();
-        // Readable once the first process is gone, and with it everything in its namespace.
-        let _ = self.handle.readable().await;
+        if report.is_none() {
+            // Readable once the first process is gone, and with it everything in its namespace. One that told of the end has ended
+            // everything before, and leaves by itself.
+            let _ = self.handle.readable().await;
+        }
         let short = self.group.as_ref().is_some_and(Group::ran_out);
         let ended = match report {
             Some(Ending::Memory) => Ended::OutOfMemory,
