@@ -706,3 +706,42 @@ async fn escape_079_what_is_ended_is_what_is_held() {
     }
     assert_eq!(ground.run("echo alive").await.stdout, "alive\n");
 }
+
+#[tokio::test]
+async fn toolchains_that_are_handed_over_work() {
+    // The toolchain that builds this: wherever it lies, it is handed over read-only.
+    let cargo =
+        std::path::PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "/usr/bin/cargo".into()));
+    let cargo = cargo.canonicalize().unwrap_or(cargo);
+    let toolchain = cargo.parent().and_then(Path::parent).unwrap().to_owned();
+    let ground = Ground::with(|settings| Settings {
+        places: vec![Place { path: toolchain.clone(), access: Access::ReadOnly }],
+        path: (vec![toolchain.join("bin")], Vec::new()),
+        ..settings
+    });
+    let line = "mkdir -p c/src && cd c && printf '[package]\\nname = \"c\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n' > Cargo.toml && \
+                echo 'fn main() { println!(\"built\"); }' > src/main.rs && cargo build -q && ./target/debug/c";
+    let mut asked = request(line);
+    asked.timeout = Some(Duration::from_secs(300));
+    let outcome = ground.ask(asked).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("built\n", Some(0)), "{outcome:?}");
+    assert!(!outcome.findings.files.iter().any(|found| found.moved_to.is_some()), "{outcome:?}");
+    if Path::new("/usr/bin/node").exists() {
+        let outcome = ground.run("node -e 'console.log(6*7)'").await;
+        assert_eq!(outcome.stdout, "42\n", "{outcome:?}");
+    }
+    let outcome =
+        ground.run(&python("import urllib.request\nurllib.request.urlopen('http://example.com')")).await;
+    assert!(outcome.stderr.contains("commands have no network: it is not granted"), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_pipeline_over_a_hundred_thousand_files() {
+    let ground = Ground::new();
+    let line = "for d in $(seq 100); do mkdir $d && (cd $d && seq 1000 | xargs touch); done; find . -type f | wc -l; \
+                find . -name '*7' -print0 | xargs -0 cat | wc -c";
+    let mut asked = request(line);
+    asked.timeout = Some(Duration::from_secs(300));
+    assert_eq!(ground.ask(asked).await.unwrap().stdout, "100000\n0\n");
+    assert_eq!(ground.run("ls | wc -l").await.stdout, "100\n");
+}

@@ -92,3 +92,27 @@ fn a_command_runs_from_the_command_line_and_leaves_its_level_in_its_row() {
     let denied = program.run(&["tools", "run", "--deny", "exec", "exec", "command=touch ran"]);
     assert_eq!(denied.code, 5, "{denied:?}");
 }
+
+/// What nobody but the person at the command line does, and only for the process that is begun with it.
+#[test]
+fn without_the_sandbox_a_command_is_the_persons_own_and_says_so() {
+    let program = Program::bare();
+    let id = rustix::process::geteuid().as_raw().to_string();
+    let ran = program.run(&[
+        "tools",
+        "run",
+        "--dangerously-no-sandbox",
+        "exec",
+        "command=id -u; sleep 100 & echo $!",
+    ]);
+    let mut lines = ran.stdout.lines();
+    assert_eq!(lines.next(), Some(id.as_str()), "{ran:?}");
+    assert!(
+        ran.stdout.contains("Sandbox: none") && ran.stderr.contains("--dangerously-no-sandbox"),
+        "{ran:?}"
+    );
+    let left = lines.next().unwrap();
+    assert!(!std::path::Path::new("/proc").join(left).exists(), "what it started has ended with it");
+    let plain = program.run(&["tools", "run", "exec", "command=id -u"]);
+    assert!(plain.stdout.starts_with("1000\n"), "{plain:?}");
+}
