@@ -83,7 +83,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return printer.error(&format!("no thread can be started: {error}"), Exit::Failed),
     };
-    let exit = runtime.block_on(run_command(&printer, &arguments));
+    let exit = runtime.block_on(async {
+        let exit = run_command(&printer, &arguments).await;
+        // Whatever still runs ends here, and what it left is looked at before nobody can.
+        crate::exec::end_all().await.iter().for_each(|line| printer.note(line));
+        exit
+    });
     // A call that hangs in the system must not hold up the end of the program.
     runtime.shutdown_background();
     exit

@@ -265,6 +265,13 @@ fn meaning(kind: &str) -> Option<&'static str> {
 /// with the call's end.
 fn command_line(tool: &str, arguments: &str) -> Option<String> {
     let Ok(Value::Object(map)) = serde_json::from_str(arguments) else { return None };
+    let inner = |value: &Value| match value {
+        Value::Object(map) => Some(map.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    // Models put arguments into arguments, and such a call is made as well.
+    let map = map.get("arguments").and_then(inner).unwrap_or(map);
     let line = map.get("command").or_else(|| map.get("cmd")).filter(|_| tool == "exec")?.as_str()?;
     if line.lines().count() < 2 && line.chars().count() <= BRIEF / 2 {
         return None;
@@ -314,6 +321,8 @@ mod command_lines {
         let shown = command_line("exec", r##"{"command":"# harmless\nrm -rf x\u001b[2J"}"##).unwrap();
         assert!(shown.contains("# harmless\n") && shown.contains("rm -rf x"), "{shown}");
         assert!(!shown.contains('\u{1b}'), "{shown}");
+        let nested = command_line("exec", r#"{"arguments":{"command":"echo one\necho two"}}"#).unwrap();
+        assert!(nested.contains("echo two"), "{nested}");
         assert_eq!(command_line("exec", r#"{"command":"ls"}"#), None, "it is told with the call");
         assert_eq!(command_line("grep", r#"{"command":"a\nb"}"#), None);
     }

@@ -445,6 +445,7 @@ fn answer(shared: &Shared, session: Option<String>, most: usize) -> Outcome {
     let kept = err.text.chars().count().min(most);
     let out = state.out.take((most - kept).max(most / 2));
     let end = state.end.clone().filter(|_| session.is_none());
+    state.told |= end.is_some();
     let exit_code = end.as_ref().map(|end| end.code);
     let mut stderr = err.text;
     if exit_code.is_some_and(|code| code != 0) && (wants_network(&out.text) || wants_network(&stderr)) {

@@ -21,6 +21,9 @@ pub(super) const MOST_OUTPUT: u64 = 64 << 20;
 /// What a command has between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long the end of the program waits for its commands.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long the output of a command that has ended is waited for.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -36,6 +39,8 @@ pub(super) struct State {
     /// Why it was ended from here.
     pub(super) because: Option<String>,
     pub(super) timed_out: bool,
+    /// Whether somebody was told of its end.
+    pub(super) told: bool,
     /// Input that waits.
     pub(super) waiting: usize,
 }
@@ -87,6 +92,31 @@ impl Shared {
 /// A place that is looked at before and after: its directory, opened, and what it was like.
 pub(super) type Guarded = (PathBuf, OwnedFd, Before);
 
+/// Every command of this process that runs, or has left something that nobody was told of.
+static ALL: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+
+/// Ends every command of this process, whoever began it, waits until what each left was looked at, and says what of that nobody
+/// was told: for the end of the program.
+pub async fn end_all() -> Vec<String> {
+    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    for shared in &all {
+        // One that has ended hears nothing of it.
+        let _ = shared.tell.send(Tell::Kill);
+    }
+    let until = Instant::now() + PATIENCE;
+    let mut lines = Vec::new();
+    for shared in all {
+        let mut news = shared.news.subscribe();
+        let ended = news.wait_for(|_| shared.state().end.is_some());
+        let _ = tokio::time::timeout_at(until, ended).await;
+        let mut state = shared.state();
+        if !std::mem::replace(&mut state.told, true) {
+            lines.extend(state.end.iter().flat_map(|end| end.findings.lines()));
+        }
+    }
+    lines
+}
+
 /// Starts taking care of a command.
 pub(super) fn drive(
     running: Running,
@@ -105,6 +135,13 @@ pub(super) fn drive(
         deadline: started + time,
     });
     let driver = Driver::new(running, Arc::clone(&shared), time, told)?;
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|shared| {
+        let state = shared.state();
+        state.end.as_ref().is_none_or(|end| !state.told && end.findings != Findings::default())
+    });
+    all.push(Arc::clone(&shared));
+    drop(all);
     tokio::spawn(driver.go(guarded, quarantine));
     Ok(shared)
 }

@@ -29,6 +29,7 @@ mod wire;
 pub use crate::authority::Level;
 pub use causes::Facts;
 pub use commands::{Commands, Input, Outcome, Request, Session};
+pub use drive::end_all;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{LAUNCHER, Launcher, Running, launcher, system};
 pub use error::ExecError;

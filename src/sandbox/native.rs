@@ -1,7 +1,7 @@
 //! The executor over native commands: what a component asks for, bound to who makes the call.
 
 use super::ports::{Answer, Bearer, Command, Error, ErrorKind, Executor, Input, Outcome, Session, Stand};
-use crate::exec::{self, Caller, Commands, ExecError, Finding, Findings, Place};
+use crate::exec::{self, Caller, Commands, ExecError, Place};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ fn error(error: ExecError) -> Error {
 }
 
 fn stand(outcome: exec::Outcome) -> Stand {
-    let notes = notes(&outcome.findings);
+    let notes = outcome.findings.lines();
     let mut stderr = outcome.stderr;
     for line in
         outcome.ended_because.iter().map(|why| format!("the command was ended: {why}")).chain(notes.clone())
@@ -128,35 +128,4 @@ fn stand(outcome: exec::Outcome) -> Stand {
         sandbox_level: outcome.level.name().to_owned(),
     };
     Stand { outcome, notes }
-}
-
-/// What a person should look at, a line each.
-fn notes(findings: &Findings) -> Vec<String> {
-    let line = |finding: &Finding| {
-        let path = finding.path.to_string_lossy().escape_debug().to_string();
-        let did = if finding.changed { "changed" } else { "made" };
-        match &finding.moved_to {
-            Some(to) => {
-                let to = to.to_string_lossy().escape_debug().to_string();
-                format!(
-                    "a command {did} {path} ({}), which no command may; it was moved to {to}",
-                    finding.what
-                )
-            }
-            None => {
-                format!("a command {did} {path} ({}), which may run or be believed elsewhere", finding.what)
-            }
-        }
-    };
-    let mut lines: Vec<String> = findings.files.iter().map(line).collect();
-    if findings.more > 0 {
-        lines.push(format!("and {} more such files", findings.more));
-    }
-    if findings.partial {
-        lines.push(
-            "the workspace is too large to be looked at as a whole: such files may be elsewhere in it"
-                .to_owned(),
-        );
-    }
-    lines
 }

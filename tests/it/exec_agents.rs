@@ -39,6 +39,7 @@ fn main_and_a_subagent_run_commands_apart_and_the_person_hears_what_they_leave()
     assert!(ran.stderr.contains("# a second line\n"), "all lines of a command are shown: {}", ran.stderr);
     // The command that went on ended with the program, and what it had made was looked at.
     assert!(!program.workspace().join(".envrc").exists(), "{ran:?}");
+    assert!(ran.stderr.contains(".envrc") && ran.stderr.contains("quarantine"), "{}", ran.stderr);
     let rows = program.run(&["audit", "--json", "--tool", "exec"]).json();
     let calls = rows["calls"].as_array().unwrap();
     assert_eq!(calls.len(), 2, "{rows}");

@@ -67,6 +67,42 @@ pub struct Findings {
     pub partial: bool,
 }
 
+impl Findings {
+    /// What a person should look at, a line each. Names are written so that nothing in them acts.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |finding: &Finding| {
+            let path = finding.path.to_string_lossy().escape_debug().to_string();
+            let did = if finding.changed { "changed" } else { "made" };
+            match &finding.moved_to {
+                Some(to) => {
+                    let to = to.to_string_lossy().escape_debug().to_string();
+                    format!(
+                        "a command {did} {path} ({}), which no command may; it was moved to {to}",
+                        finding.what
+                    )
+                }
+                None => {
+                    format!(
+                        "a command {did} {path} ({}), which may run or be believed elsewhere",
+                        finding.what
+                    )
+                }
+            }
+        };
+        let mut lines: Vec<String> = self.files.iter().map(line).collect();
+        if self.more > 0 {
+            lines.push(format!("and {} more such files", self.more));
+        }
+        if self.partial {
+            lines.push(
+                "the workspace is too large to be looked at as a whole: such files may be elsewhere in it"
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+}
+
 impl Before {
     /// Looks at a workspace. Files are neither opened nor read, but for protected ones with several names: what such a file says
     /// could be changed by another of its names, and is put back then.
