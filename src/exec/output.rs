@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Characters of the beginning that are kept, and as many of the end: what one answer can have at most.
 const KEPT: usize = 50_000;
 
-/// Bytes of a control sequence, at most. One that does not end is no sequence.
+/// Characters of a control sequence, at most. One that does not end is no sequence.
 const SEQUENCE: usize = 4096;
 
 /// What is taken out of a stream.
@@ -23,7 +23,7 @@ pub struct Taken {
 #[derive(Default)]
 pub struct Stream {
     strip: StripBytes,
-    /// Bytes since something was more than a control sequence.
+    /// Characters since something was more than a control sequence.
     silent: usize,
     /// The beginning of a character whose end has not come.
     partial: Vec<u8>,
@@ -51,27 +51,16 @@ impl Stream {
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         for part in bytes.chunks(SEQUENCE) {
-            let mut plain = std::mem::take(&mut self.partial);
-            let before = plain.len();
-            for kept in self.strip.strip_next(part) {
-                plain.extend_from_slice(kept);
-            }
-            if plain.len() == before {
-                self.silent += part.len();
-                if self.silent > SEQUENCE {
-                    (self.strip, self.silent) = (StripBytes::new(), 0);
-                }
-            } else {
-                self.silent = 0;
-            }
-            self.decode(&plain);
+            let mut whole = std::mem::take(&mut self.partial);
+            whole.extend_from_slice(part);
+            self.decode(&whole);
         }
     }
 
     /// Nothing more comes: what was begun is ended.
     pub fn finish(&mut self) {
         if !std::mem::take(&mut self.partial).is_empty() {
-            self.take_in("\u{FFFD}");
+            self.strip("\u{FFFD}");
         }
         if std::mem::take(&mut self.returned) {
             self.keep("\n");
@@ -123,15 +112,15 @@ impl Stream {
     fn decode(&mut self, mut bytes: &[u8]) {
         loop {
             match std::str::from_utf8(bytes) {
-                Ok(text) => return self.take_in(text),
+                Ok(text) => return self.strip(text),
                 Err(error) => {
                     let (good, rest) = bytes.split_at(error.valid_up_to());
                     if let Ok(text) = std::str::from_utf8(good) {
-                        self.take_in(text);
+                        self.strip(text);
                     }
                     match error.error_len() {
                         Some(bad) => {
-                            self.take_in("\u{FFFD}");
+                            self.strip("\u{FFFD}");
                             bytes = rest.get(bad..).unwrap_or_default();
                         }
                         None => {
@@ -142,6 +131,34 @@ impl Stream {
                 }
             }
         }
+    }
+
+    /// Takes control sequences out, also those that are cut in the middle. Outside of a sequence, text without control characters is
+    /// taken as a whole; all else character by character, since what the library makes of a piece depends on where it begins.
+    fn strip(&mut self, text: &str) {
+        let mut kept = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let plain = if self.strip == StripBytes::new() {
+                rest.find(|c: char| c.is_control() && c != '\n' && c != '\t').unwrap_or(rest.len())
+            } else {
+                0
+            };
+            let (first, more) = rest.split_at(plain);
+            kept.push_str(first);
+            let Some(c) = more.chars().next() else { break };
+            let (one, more) = more.split_at(c.len_utf8());
+            rest = more;
+            let left: Vec<u8> = self.strip.strip_next(one.as_bytes()).flatten().copied().collect();
+            // A character within a sequence may have been cut.
+            kept.push_str(&String::from_utf8_lossy(&left));
+            self.silent =
+                if left.is_empty() && self.strip != StripBytes::new() { self.silent + 1 } else { 0 };
+            if self.silent > SEQUENCE {
+                (self.strip, self.silent) = (StripBytes::new(), 0);
+            }
+        }
+        self.take_in(&kept);
     }
 
     /// Line ends are made one kind, and what is not to be seen is left out.
